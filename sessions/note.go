@@ -58,6 +58,10 @@ type SumFilter struct {
 	From, To string
 }
 
+// FeedbackKind is the kind of notes about answers. Their name is the id of the turn that
+// gave the answer: they are erased with its conversation, and not only with their owner.
+const FeedbackKind = "feedback"
+
 // The limits of notes and counts.
 const (
 	// MaxNotes is how many notes of a kind an owner may have. Some kinds have less.

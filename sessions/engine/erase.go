@@ -92,6 +92,37 @@ func (x *eraser) eraseOwners(e sessions.Erasure) {
 			x.got.Counts++
 		}
 	}
+	for _, r := range x.feedback(e) {
+		x.changes.Removed = append(x.changes.Removed, r)
+		x.got.Notes++
+	}
+}
+
+// feedback returns the notes about answers in conversations that e erases, without those
+// of people whom it erases.
+func (v *view) feedback(e sessions.Erasure) (list []rows.Record) {
+	if len(e.Keys) == 0 {
+		return nil
+	}
+	owners := ownersOf(e)
+	for r := range v.records(rows.Record{Note: &sessions.Note{Kind: sessions.FeedbackKind}}) {
+		if !slices.Contains(owners, r.Note.Owner) {
+			list = append(list, r)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	turns := map[string]bool{}
+	for _, k := range e.Keys {
+		for m := range v.messages(k, rows.MessageFilter{Light: true}) {
+			turns[m.Turn] = true // of another key, if that was joined into k
+		}
+	}
+	return slices.DeleteFunc(list, func(r rows.Record) bool {
+		named := func(k channels.Key) bool { return strings.HasPrefix(r.Note.Name, k.String()+"#") }
+		return !turns[r.Note.Name] && !slices.ContainsFunc(e.Keys, named)
+	})
 }
 
 // ownersOf are the owners whose notes and counts e erases, sorted.
@@ -127,6 +158,7 @@ func (s *Store) Owned(ctx context.Context, e sessions.Erasure) (notes, sums int,
 			sums++
 		}
 	}
+	notes += len(v.feedback(e))
 	return notes, sums, s.wrap("owned", v.err)
 }
 

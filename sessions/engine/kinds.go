@@ -54,6 +54,9 @@ var lives = map[string]life{
 	// What a person has read and pinned, a note a conversation. The subject removes the
 	// oldest for a new one.
 	"mark": {},
+	// What people think of answers is looked at for some releases of models. Its subject
+	// removes the oldest for a new one.
+	sessions.FeedbackKind: {undated: 366 * day},
 	// An event on its way to a server has a Due as long as it is tried. One that was given up
 	// is listed for a month, and so is one whose hook is gone.
 	"webhook": {due: 30 * day, undated: 30 * day},
