@@ -222,7 +222,7 @@ export interface Event {
   delivery?: string;
   due?: string;
   /** see EventTypes */
-  event: "message_accepted" | "delivery_changed" | "job_done" | "turn_begun" | "text" | "thought" | "tool_begun" | "tool_ended" | "turn_done" | "settled" | "session_create" | "session_save" | "session_delete" | "session_change" | "mark_change" | "context_compacted" | "delivery_dead" | "pairing_change" | "channel_failed" | "channel_back" | "model_down" | "model_back" | "disk_full" | "hello" | "reset" | "ended";
+  event: "message_accepted" | "delivery_changed" | "job_done" | "turn_begun" | "text" | "thought" | "tool_begun" | "tool_ended" | "turn_done" | "settled" | "session_create" | "session_save" | "session_delete" | "session_change" | "mark_change" | "feedback_change" | "context_compacted" | "delivery_dead" | "pairing_change" | "channel_failed" | "channel_back" | "model_down" | "model_back" | "disk_full" | "hello" | "reset" | "ended";
   generation?: string;
   id?: string;
   input_tokens?: number;
@@ -289,6 +289,13 @@ export interface FeedItemPage {
   data: (FeedItem)[];
   /** Next is the "after" of the next page. "": this is the last one. */
   next?: string;
+}
+/** Feedback is what somebody thinks of an answer. */
+export interface Feedback {
+  at: string;
+  note?: string;
+  /** up or down */
+  value: string;
 }
 /** Figures are those of the last hour. Each list has as many values, one for each every_seconds since From; null: nothing was measured, or the node did not run. Ages and durations are in seconds. */
 export interface Figures {
@@ -496,6 +503,8 @@ export interface Message {
   extra?: { [name: string]: unknown };
   /** Failed marks the result of a tool call that failed and had no effect. */
   failed?: boolean;
+  /** Feedback is what the caller thinks of an answer. */
+  feedback?: Feedback;
   model?: string;
   /** Name is the sender's display name (user) or the tool's name (tool). */
   name?: string;
@@ -1102,6 +1111,28 @@ export interface Operations {
       text: string;
     };
     answer: Said;
+  };
+  /** Takes back what you think of an answer. */
+  "DELETE /conversations/{key}/messages/{seq}/feedback": {
+    path: {
+      key: Key;
+      seq: number;
+    };
+    answer: void;
+  };
+  /** Says what you think of an answer, `up` or `down`, with a note if you like. Your `feedback` is shown with the message. */
+  "PUT /conversations/{key}/messages/{seq}/feedback": {
+    path: {
+      key: Key;
+      seq: number;
+    };
+    body: {
+      /** Note has at most 500 characters. */
+      note?: string;
+      /** up or down */
+      value: string;
+    };
+    answer: void;
   };
   /** A file that came with a message: `n` is 0 for its first one. */
   "GET /conversations/{key}/messages/{seq}/files/{n}": {

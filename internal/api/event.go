@@ -36,6 +36,7 @@ var eventTypes = []EventType{
 	passing(stream.SessionDelete, "The conversation was deleted, has expired, was erased or joined into another: see `why`."),
 	passing(stream.SessionChange, "The title of a conversation, or its settings, tags among them, changed: `why` is `title` or `settings`."),
 	passing(stream.MarkChange, "You have read or pinned a conversation, perhaps on another page: `why` is `read`, `pinned` or `unpinned`."),
+	passing(stream.FeedbackChange, "You gave feedback about the answer of a `turn`, perhaps on another page: `why` is `up`, `down` or `removed`."),
 	passing(stream.ContextCompacted, "A summary replaced older messages in what the model sees."),
 	passing(stream.DeliveryDead, "A delivery was given up."),
 	passing(stream.PairingChange, "Somebody on a `channel` asks to be let in, was let in, or shut out: `why` is `asked`, `approved` or `removed`. Needs the scope operate."),

@@ -57,7 +57,7 @@ func refusalOf(err error) (no *respond.Refusal, told bool) {
 // nouns say what an argument in a path names.
 var nouns = map[string]string{
 	"key": "conversation %q", "from": "conversation %q", "fact": "fact %q", "id": "entry %q in the queue",
-	"identity": "joined identity %q", "person": "paired person %q", "n": "file %q of this message",
+	"seq": "message %q in this conversation", "identity": "joined identity %q", "person": "paired person %q", "n": "file %q of this message",
 }
 
 // nothingAt says that there is no such thing as the path of r names. The words of the store

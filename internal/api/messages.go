@@ -63,6 +63,9 @@ func (s *server) messages(ctx context.Context, p Part) (Page[Message], error) {
 	if err := s.markReplaced(ctx, p.Key, page.Data); err != nil {
 		return none, err
 	}
+	if err := s.markFeedback(ctx, messages[:n], page.Data); err != nil {
+		return none, err
+	}
 	if n == limit {
 		next := messages[n-1].Seq
 		if p.After == "" {

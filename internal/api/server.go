@@ -25,7 +25,7 @@ type Options struct {
 	Configuration func() (Configuration, error)
 	// Files has the files of messages. Nil: there are none.
 	Files Files
-	// Notes keep what each person has read and pinned. Nil: nothing is.
+	// Notes keep what each person has read and pinned, and thinks of answers. Nil: nothing is.
 	Notes people.Notes
 	// Directory knows who is one person. Nil: nobody has joined identities, and nobody can.
 	Directory *people.Directory

@@ -140,6 +140,14 @@ var (
 		Method: post, Path: "/conversations/{key}/messages/{seq}/edit", Scope: people.Chat, Within: callWithin, maxBody: maxQuestion, success: http.StatusAccepted, Act: "edit",
 		Doc: "Puts a new text in the place of an earlier message of yours and has it answered. What followed stays in the transcript, marked `replaced_by`; the model does not see it any more.",
 	}, (*server).edit}
+	GiveFeedback = Order[FeedbackOn]{Spec{
+		Method: put, Path: "/conversations/{key}/messages/{seq}/feedback", Scope: people.Chat, Within: callWithin,
+		Doc: "Says what you think of an answer, `up` or `down`, with a note if you like. Your `feedback` is shown with the message.",
+	}, (*server).giveFeedback}
+	TakeFeedbackBack = Order[AnswerAt]{Spec{
+		Method: del, Path: "/conversations/{key}/messages/{seq}/feedback", Scope: people.Chat, Within: callWithin,
+		Doc: "Takes back what you think of an answer.",
+	}, (*server).takeFeedbackBack}
 	StopTurn = Order[Ordered]{Spec{
 		Method: post, Path: "/conversations/{key}/stop", Scope: people.Chat, Within: callWithin, Act: "stop",
 		Doc: "Stops the running turn and keeps what it said so far, as `/stop` does.",
@@ -316,7 +324,7 @@ var table = []Route{
 	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ReadLog.route(), followLog.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(),
 	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), ListFiles.route(), exportThem.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),
-	PutPrompt.route(), EditMessage.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),
+	PutPrompt.route(), EditMessage.route(), GiveFeedback.route(), TakeFeedbackBack.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),
 	ListFacts.route(), Forget.route(),
 	ListQueue.route(), ShowQueue.route(), RetryQueue.route(), DropQueue.route(),
 	ListJobs.route(), ListOccurrences.route(), RunJob.route(),

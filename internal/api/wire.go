@@ -168,6 +168,8 @@ type Message struct {
 	// Replaces, in such a note, is the seq of the first message that it replaced; the last
 	// is right before the note.
 	Replaces int64 `json:"replaces,omitempty"`
+	// Feedback is what the caller thinks of an answer.
+	Feedback *Feedback `json:"feedback,omitempty"`
 	// Failed marks the result of a tool call that failed and had no effect.
 	Failed      bool         `json:"failed,omitempty"`
 	Attachments []Attachment `json:"attachments,omitempty"`

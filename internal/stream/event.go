@@ -40,6 +40,7 @@ const (
 	PairingChange    Name = "pairing_change"    // somebody asks to be let in on Channel, was let in, or shut out
 	ContextCompacted Name = "context_compacted" // a summary replaced older messages in the context
 	TurnDone         Name = "turn_done"         // a turn ended, with any outcome
+	FeedbackChange   Name = "feedback_change"   // somebody gave feedback about the answer of Turn, or took it back: see Person
 	DeliveryDead     Name = "delivery_dead"     // a delivery was given up
 	ChannelFailed    Name = "channel_failed"    // a channel has not worked for a while
 	ChannelBack      Name = "channel_back"      // it works again
