@@ -349,6 +349,29 @@ export interface GenerationPage {
   /** Next is the "after" of the next page. "": this is the last one. */
   next?: string;
 }
+/** GivenFeedback is feedback in the list of all. */
+export interface GivenFeedback {
+  at: string;
+  /** Key is the conversation in which it was given, and Seq the answer, left out if that is no longer there, or has moved into another conversation. Turn gave the answer. */
+  key: Key;
+  /** that wrote the answer */
+  model?: string;
+  /** Note is left out if the caller may not read the conversation. */
+  note?: string;
+  /** Person gave it: an identity, or the one that stands for all that were joined with it. */
+  person: string;
+  seq?: number;
+  turn: string;
+  /** up or down */
+  value: string;
+}
+/** Page is one page of a list. */
+export interface GivenFeedbackPage {
+  /** never null */
+  data: (GivenFeedback)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
 /** HealthReport is how all is, and how it was in the last hour. */
 export interface HealthReport {
   /** EverySeconds is the time between two values of Figures. */
@@ -534,6 +557,19 @@ export interface Message {
 export interface MessagePage {
   /** never null */
   data: (Message)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
+/** ModelFeedback counts what people think of the answers of a model. */
+export interface ModelFeedback {
+  down: number;
+  model: string;
+  up: number;
+}
+/** Page is one page of a list. */
+export interface ModelFeedbackPage {
+  /** never null */
+  data: (ModelFeedback)[];
   /** Next is the "after" of the next page. "": this is the last one. */
   next?: string;
 }
@@ -1285,6 +1321,17 @@ export interface Operations {
     };
     answer: void;
   };
+  /** What people think of answers, the newest first. What they wrote with it only if the caller may read the conversation. */
+  "GET /feedback": {
+    query: {
+      after?: string;
+      key?: Key;
+      limit?: number;
+      model?: string;
+      value?: string;
+    };
+    answer: GivenFeedbackPage;
+  };
   /** The files that came with messages of one conversation, or of all that you may read, the newest first; with the scope chat, of your own. */
   "GET /files": {
     query: {
@@ -1464,6 +1511,10 @@ export interface Operations {
   /** Messages and tokens of the last seven days, and the conversations with the most tokens. */
   "GET /statistics": {
     answer: Numbers;
+  };
+  /** How often people liked the answers of each model, and how often not, in the last year. */
+  "GET /statistics/feedback": {
+    answer: ModelFeedbackPage;
   };
   /** Turns, tokens, cost and tool calls of the last thirty days or of others, by day, model, person or chat. */
   "GET /statistics/usage": {

@@ -64,6 +64,15 @@ var (
 		Doc: "What you have used, by day.",
 	}, (*server).ownUsage}
 
+	ListFeedback = Verb[FeedbackQuery, Page[GivenFeedback]]{Spec{
+		Method: get, Path: "/feedback", Scope: people.Operate, Within: callWithin,
+		Doc: "What people think of answers, the newest first. What they wrote with it only if the caller may read the conversation.",
+	}, (*server).listFeedback}
+	CountFeedback = Verb[None, Page[ModelFeedback]]{Spec{
+		Method: get, Path: "/statistics/feedback", Scope: people.Read, Within: callWithin,
+		Doc: "How often people liked the answers of each model, and how often not, in the last year.",
+	}, (*server).feedbackByModel}
+
 	Find = Verb[ConversationQuery, Page[Conversation]]{Spec{
 		Method: get, Path: "/conversations", Scope: people.Chat, Within: callWithin,
 		Doc: "Conversations that match, the most recently updated first: all with the scope read, else one's own.",
@@ -322,6 +331,7 @@ var (
 // table is the one table of verbs. A verb that is not in it is not served.
 var table = []Route{
 	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ReadLog.route(), followLog.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(),
+	ListFeedback.route(), CountFeedback.route(),
 	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), ListFiles.route(), exportThem.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),
 	PutPrompt.route(), EditMessage.route(), GiveFeedback.route(), TakeFeedbackBack.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),

@@ -254,6 +254,8 @@ func described(dead, aside, fact string) [][3]string {
 		{"GET", "/conversations/" + own + "/generations"},
 		{"PUT", "/conversations/" + own + "/messages/2/feedback", `{"value": "down", "note": "too short"}`},
 		{"GET", "/conversations/" + own + "/messages"},
+		{"GET", "/feedback"},
+		{"GET", "/statistics/feedback"},
 		{"DELETE", "/conversations/" + own + "/messages/2/feedback"},
 		{"POST", "/conversations/" + own + "/messages/1/edit", `{"text": "hello again"}`},
 		{"GET", "/conversations/" + own + "/messages"},
