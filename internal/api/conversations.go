@@ -101,8 +101,8 @@ func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Conversati
 	return s.listing(ctx, found, len(found) == like.Limit)
 }
 
-// enough ends [server.each].
-var enough = errors.New("api: enough")
+// errEnough ends [server.each].
+var errEnough = errors.New("api: enough")
 
 // findThose is a page of what like selects, without what keep refuses. It reads as far as
 // it takes to fill the page: a short page, or its Next, would tell of what is left out.
@@ -115,11 +115,11 @@ func (s *server) findThose(ctx context.Context, like sessions.Query, keep func(c
 			kept = append(kept, c)
 		}
 		if len(kept) > limit {
-			return enough
+			return errEnough
 		}
 		return err
 	})
-	if err != nil && !errors.Is(err, enough) {
+	if err != nil && !errors.Is(err, errEnough) {
 		return Page[Conversation]{}, err
 	}
 	return s.listing(ctx, kept[:min(len(kept), limit)], len(kept) > limit)

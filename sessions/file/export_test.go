@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/sessions/engine"
@@ -18,6 +19,7 @@ var (
 )
 
 func init() {
+	closeTimeout = time.Minute // on a busy machine three seconds are too few
 	system := fsync
 	fsync = func(file *os.File) error {
 		err := system(file)

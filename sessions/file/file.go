@@ -257,8 +257,9 @@ func isDamagedFileOf(name string, k channels.Key) bool {
 	return base == fileName(k)+".json" || base == fileName(k)+".jsonl"
 }
 
-// closeTimeout bounds the last flush in Close. The next start writes the rest.
-const closeTimeout = 3 * time.Second
+// closeTimeout bounds the last flush in Close. The next start writes the rest. Tests, which
+// look at the documents then, give it more.
+var closeTimeout = 3 * time.Second
 
 // Close ends the store: see rows.Backend.
 func (b *backend) Close() error {
