@@ -145,7 +145,7 @@ func (g *Gateway) undelivered(ctx context.Context, c sessions.Claim, d sessions.
 		return true, g.drop(ctx, c, d, "removed from the chat before it was sent")
 	}
 	wait := delay(retryBase, maxRetryPause, d.Attempts)
-	uncertain := wasUncertain(d)
+	uncertain := false // the store remembers if an earlier attempt was
 	var retry *channels.Retry
 	var notSent *channels.NotSent
 	switch {
@@ -206,7 +206,7 @@ func (g *Gateway) send(ctx context.Context, b *binding, o channels.Outbound) (r 
 	defer end()
 	ctx, cancel := context.WithTimeout(ctx, g.opts.SendTimeout)
 	defer cancel()
-	if _, marks := b.Channel.(channels.RepeatMarker); o.Repeats && !marks && !b.elsewhere() {
+	if _, marks := b.Channel.(channels.RepeatMarker); o.Repeats && !marks {
 		o.Text = channels.RepeatMark + o.Text
 		if o.File != nil && o.File.Instead != "" {
 			o.File.Instead = channels.RepeatMark + o.File.Instead

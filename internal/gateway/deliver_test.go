@@ -517,3 +517,78 @@ func TestRepliesAreLabelled(t *testing.T) {
 		}
 	})
 }
+
+// marking is a network that puts the mark of a repeat in its own place.
+type marking struct{ *network }
+
+func (marking) MarksRepeats() {}
+
+// repeatMarks are what a repeat looks like on each sort of network.
+var repeatMarks = map[string]struct {
+	of   func(*network) channels.Channel
+	want channels.Outbound
+}{
+	"a plain one":           {func(n *network) channels.Channel { return n }, channels.Outbound{Text: "↻ echo hello"}},
+	"one that marks itself": {func(n *network) channels.Channel { return marking{n} }, channels.Outbound{Text: "echo hello", Repeats: true}},
+}
+
+// wantRepeat checks the only message that a network was sent.
+func wantRepeat(t *testing.T, n *network, want channels.Outbound) {
+	t.Helper()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.sent) != 1 || n.sent[0].Text != want.Text || n.sent[0].Repeats != want.Repeats {
+		t.Errorf("sent %+v, want one message %q, to be marked there: %t", n.sent, want.Text, want.Repeats)
+	}
+}
+
+// A repeat has one mark: in its text, unless its network has a place for it.
+func TestARepeatHasOneMark(t *testing.T) {
+	for name, test := range repeatMarks {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = test.of(w.net) })
+				w.net.failWith(failing(1, errors.New("timeout")))
+				w.say("1", "hello")
+				time.Sleep(time.Hour)
+				wantRepeat(t, w.net, test.want)
+			})
+		})
+	}
+}
+
+// It also has one if another node has the channel.
+func TestARepeatThroughAnotherNodeHasOneMark(t *testing.T) {
+	for name, test := range repeatMarks {
+		t.Run(name, func(t *testing.T) {
+			p := startPair(t, func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = test.of(w.net) })
+			p.front.net.failWith(failing(1, errors.New("timeout")))
+			p.front.arrives("1", "hello")
+			p.eventually("an answer", func(sent []string) bool { return len(sent) > 0 })
+			wantRepeat(t, p.front.net, test.want)
+		})
+	}
+}
+
+// The words in place of a file that cannot be sent have the mark, too: only they are shown.
+func TestTheWordsInPlaceOfAFileHaveTheMark(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = filing{paged{w.net, 4000}} })
+		w.agent.run = func(context.Context, agent.Turn) (string, error) { return strings.Repeat("long ", 100_000), nil }
+		fails := failing(1, errors.New("timeout"))
+		w.net.failWith(func(m channels.Outbound) error {
+			if m.File == nil {
+				return nil
+			}
+			return fails(m)
+		})
+		w.say("1", "hello")
+		time.Sleep(time.Hour)
+		w.net.mu.Lock()
+		defer w.net.mu.Unlock()
+		last := w.net.sent[len(w.net.sent)-1]
+		if last.File == nil || !strings.HasPrefix(last.Text, "↻ This") || !strings.HasPrefix(last.File.Instead, "↻ (This") {
+			t.Errorf("the last message is %.60q with the file %+.80v, want marks in its text and in what is said in its place", last.Text, last.File)
+		}
+	})
+}
