@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/sessions"
 )
 
 // What is said at the API is answered in the conversation, once, and nobody waits.
@@ -100,10 +102,100 @@ func TestReply(t *testing.T) {
 			if err := w.gw.Reply(t.Context(), gateway.Question{Key: k, ID: "r", Text: "by hand"}, "ann"); err != nil {
 				t.Fatal(err)
 			}
+			time.Sleep(time.Minute)
 		}
 		w.expect("1", "echo one", "by hand")
 		if got := w.transcript("1"); !slices.Contains(got, "assistant: by hand") || len(got) != 3 {
 			t.Errorf("the transcript is %q", got)
 		}
+		list := w.history("1").Messages
+		if last := list[len(list)-1]; last.Name != "ann" {
+			t.Errorf("the reply is %q's, want ann's", last.Name)
+		}
+	})
+}
+
+// What cannot be said is refused, and what finds no room is.
+func TestSayRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
+			o.MaxWaiting = 2
+			o.MaxMessageBytes = 20
+			w.agent.run = slowEcho(time.Hour)
+		})
+		k := channels.MustKey("net:1")
+		say := func(k channels.Key, text string) error {
+			_, err := w.gw.Say(t.Context(), gateway.Question{Key: k, Text: text, ID: text}, "")
+			return err
+		}
+		reply := func(k channels.Key, text string) error {
+			return w.gw.Reply(t.Context(), gateway.Question{Key: k, Text: text, ID: text}, "ann")
+		}
+		for name, do := range map[string]func(channels.Key, string) error{"say": say, "reply": reply} {
+			for what, err := range map[string]error{
+				"nothing":          do(k, " \u200b "),
+				"too much":         do(k, strings.Repeat("long ", 10)),
+				"no such channel":  do(channels.MustKey("other:1"), "hello"),
+				"a command of yet": say(k, "/foo"),
+			} {
+				var refused *gateway.RefusedError
+				if !errors.As(err, &refused) {
+					t.Errorf("%s %s = %v, want a refusal", name, what, err)
+				}
+			}
+		}
+		w.say("1", "one")
+		time.Sleep(time.Minute)
+		if err := say(k, "two"); err != nil {
+			t.Errorf("the first that waits: %v", err)
+		}
+		if err := say(k, "three"); !errors.Is(err, sessions.ErrFull) {
+			t.Errorf("one too many: %v, want ErrFull", err)
+		}
+	})
+}
+
+// Two people may choose one id.
+func TestSayTwoPeopleOneID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		for _, who := range []string{"1", "2"} {
+			said, err := w.gw.Say(t.Context(), gateway.Question{Key: channels.MustKey("net:1"), ID: "a", Text: "from " + who, Sender: channels.Person{IDs: []string{who}}}, "")
+			if err != nil || said.Repeated {
+				t.Errorf("Say of %s = %+v, %v", who, said, err)
+			}
+			time.Sleep(time.Minute)
+		}
+		w.expect("1", "echo from 1", "echo from 2")
+	})
+}
+
+// stoppable is a network that sends something of its own, which a /stop ends.
+type stoppable struct {
+	*network
+	stopped []channels.Key
+}
+
+func (s *stoppable) Stop(k channels.Key) bool {
+	s.stopped = append(s.stopped, k)
+	return true
+}
+
+// A stop by the API ends what the channel itself sends, as a person's does.
+func TestOrderStopsTheChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s *stoppable
+		w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) {
+			s = &stoppable{network: w.net}
+			b.Channel = s
+		})
+		k := channels.MustKey("net:1")
+		if err := w.gw.Order(t.Context(), gateway.Question{Key: k, ID: "s"}, "stop"); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(s.stopped, []channels.Key{k}) {
+			t.Errorf("stopped %v, want %s", s.stopped, k)
+		}
+		w.expect("1", "Stopped.")
 	})
 }
