@@ -159,17 +159,21 @@ type Cause string
 
 // The causes that have their own sentence for users.
 const (
-	CauseKey         Cause = "key"         // the API key is missing or wrong
-	CauseModel       Cause = "model"       // the server has no such model
-	CauseQuota       Cause = "quota"       // the account has no credit left
-	CauseURL         Cause = "url"         // the server has nothing at this path
-	CauseFilter      Cause = "filter"      // a content filter refused it
-	CauseUnreachable Cause = "unreachable" // no connection, no such host
-	CauseBusy        Cause = "busy"        // too many requests, or overloaded
-	CauseTools       Cause = "tools"       // the server refuses tools
-	CauseParameter   Cause = "parameter"   // the server refuses a setting
-	CauseCertificate Cause = "certificate" // the server's certificate is not trusted
-	CauseSlow        Cause = "slow"        // it did not answer within the configured time
+	CauseKey         Cause = "key"          // the API key is missing or wrong
+	CauseAccess      Cause = "access"       // the server knows the key and refuses (403)
+	CauseRegion      Cause = "region"       // it does not serve this country
+	CauseModelAccess Cause = "model_access" // the key may not use this model
+	CauseBlocked     Cause = "blocked"      // something before the server refused
+	CauseModel       Cause = "model"        // the server has no such model
+	CauseQuota       Cause = "quota"        // the account has no credit left
+	CauseURL         Cause = "url"          // the server has nothing at this path
+	CauseFilter      Cause = "filter"       // a content filter refused it
+	CauseUnreachable Cause = "unreachable"  // no connection, no such host
+	CauseBusy        Cause = "busy"         // too many requests, or overloaded
+	CauseTools       Cause = "tools"        // the server refuses tools
+	CauseParameter   Cause = "parameter"    // the server refuses a setting
+	CauseCertificate Cause = "certificate"  // the server's certificate is not trusted
+	CauseSlow        Cause = "slow"         // it did not answer within the configured time
 )
 
 // ModelError is a failed model call. Its text contains no secret.

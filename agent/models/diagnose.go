@@ -64,8 +64,8 @@ func Diagnose(ctx context.Context, s Server, f Found, name string) Diagnosis {
 	switch {
 	case d.Cause == agent.CauseQuota:
 		d.Sentence = fmt.Sprintf("The account at %s has no credit left%s. Add credit or raise its limit there.", where, reply)
-	case d.Cause == agent.CauseKey && d.Status == http.StatusForbidden:
-		d.Sentence = fmt.Sprintf("The API key may not be used at %s%s. Check there what this key is allowed to do.", where, reply)
+	case d.Cause == agent.CauseAccess, d.Cause == agent.CauseRegion, d.Cause == agent.CauseModelAccess, d.Cause == agent.CauseBlocked:
+		d.Sentence = fmt.Sprintf("The server at %s refuses the request (403)%s. %s", where, reply, d.Cause.Cure())
 	case d.Cause == agent.CauseKey:
 		d.Sentence = fmt.Sprintf("The API key is refused by %s%s. %s", where, reply, s.cureKey())
 	case d.Status == http.StatusTooManyRequests:

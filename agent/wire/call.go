@@ -36,6 +36,13 @@ var errStalled = errors.New("the server fell silent")
 // errTooSlow cancels a call that takes longer than CallTimeout.
 var errTooSlow = errors.New("the call took too long")
 
+// The settings that limit a wait, as errors name them.
+const (
+	settingFirstByte = "model.first_byte_timeout"
+	settingIdle      = "model.idle_timeout"
+	settingCall      = "model.call_timeout"
+)
+
 // call is one completion. It cancels itself when the server falls silent.
 type call struct {
 	s      *Server
@@ -44,6 +51,7 @@ type call struct {
 	timer  *time.Timer // cancels ctx at ends
 	// Only the call's own goroutine uses the fields below.
 	idleLimit time.Duration
+	setting   string    // which of them limits the silence
 	deadline  time.Time // the end of the whole call
 	ends      time.Time // when the call ends if nothing comes
 	lifeEnds  time.Time // signs of life prolong the wait no further
@@ -56,6 +64,10 @@ type call struct {
 func newCall(ctx context.Context, s *Server, until time.Time) *call {
 	now := time.Now()
 	c := &call{s: s, idleLimit: min(s.o.FirstByteTimeout, s.o.CallTimeout), deadline: now.Add(s.o.CallTimeout), lastPiece: now, frames: &frames{}}
+	c.setting = settingFirstByte
+	if s.o.CallTimeout < s.o.FirstByteTimeout {
+		c.setting = settingCall
+	}
 	c.ends = now.Add(c.idleLimit)
 	c.lifeEnds = c.deadline
 	if !until.IsZero() && until.Before(c.deadline) {
@@ -82,6 +94,7 @@ func (c *call) close() {
 func (c *call) allowSilence(d time.Duration) {
 	now := time.Now()
 	c.idleLimit, c.lastPiece = d, now
+	c.setting = settingIdle
 	c.alive = false
 	c.ends = now.Add(min(d, c.deadline.Sub(now)))
 	c.timer.Reset(c.ends.Sub(now))
@@ -178,7 +191,12 @@ func (c *call) send(codec Codec, in *Input) error {
 		defer resp.Body.Close()
 		return c.s.statusError(resp)
 	}
+	encoding, err := encodingOf(resp.Header)
+	if err != nil {
+		return errors.Join(err, resp.Body.Close())
+	}
 	c.frames.reset(&watchedBody{call: c, ReadCloser: resp.Body, left: c.s.o.MaxResponseBytes})
+	c.frames.encoding, c.frames.most = encoding, c.s.o.MaxResponseBytes
 	return nil
 }
 
@@ -281,13 +299,13 @@ func (s *Server) modelError(c *call, err error) error {
 	ended := context.Cause(c.ctx)
 	switch {
 	case errors.Is(ended, errStalled):
-		text := fmt.Sprintf("no piece of the answer for %s", c.idleLimit)
+		text := fmt.Sprintf("no piece of the answer for %s (%s)", c.idleLimit, c.setting)
 		if c.alive {
-			text = fmt.Sprintf("no piece of the answer for %s, only signs of life", time.Since(c.lastPiece).Round(time.Second/10))
+			text = fmt.Sprintf("no piece of the answer for %s, only signs of life (%s, agent.give_up_after)", time.Since(c.lastPiece).Round(time.Second/10), c.setting)
 		}
 		return fail(agent.ErrorTemporary, agent.CauseSlow, text)
 	case errors.Is(ended, errTooSlow):
-		return fail(agent.ErrorTemporary, agent.CauseSlow, fmt.Sprintf("the answer was not complete after %s", s.o.CallTimeout))
+		return fail(agent.ErrorTemporary, agent.CauseSlow, fmt.Sprintf("the answer was not complete after %s (%s)", s.o.CallTimeout, settingCall))
 	case errors.As(err, &failure):
 		e, _ := readError(failure.Data)
 		return s.serverError(e, http.StatusOK)

@@ -136,7 +136,13 @@ func (e *errorBody) text() string { return string(cmp.Or(e.Message, e.Type, e.Co
 
 func (s *Server) statusError(resp *http.Response) error {
 	// An unreadable body is no loss: the status is enough.
+	encoding, unreadable := encodingOf(resp.Header)
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	if unreadable == nil {
+		body = decodedError(body, encoding)
+	} else {
+		body = []byte(unreadable.Error())
+	}
 	e, _ := readError(body)
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		e = &errorBody{Message: "it redirects, which Dragoman does not follow; set the base URL to the address that it redirects to"}
@@ -152,11 +158,12 @@ func (s *Server) statusError(resp *http.Response) error {
 func Explain(status int, body []byte, base, key string, headers map[string]string) (message string, cause agent.Cause) {
 	var e errorBody
 	_ = json.Unmarshal(body, &e) // a body that is not JSON is not worth showing
+	all, _ := readError(body)    // but tells who refuses
 	u, _, err := ParseBase(base)
 	if err != nil {
 		u = new(url.URL)
 	}
-	_, cause = judge(&e, status, u.Host)
+	_, cause = judge(all, status, u.Host)
 	return scrub(e.text(), secrets(key, headers, u)), cause
 }
 

@@ -32,7 +32,9 @@ type frames struct {
 	// event is the type of the current event, last the newest type that was read.
 	event, last string
 	started     bool
-	done        bool // [DONE] was seen, or the answer was one document
+	encoding    string // of the body: see [encodingOf]
+	most        int64  // the most bytes of a decoded body
+	done        bool   // [DONE] was seen, or the answer was one document
 }
 
 // readerPool holds the readers of calls that have ended.
@@ -58,6 +60,7 @@ func (f *frames) release() {
 func (f *frames) next() (event string, frame []byte, err error) {
 	if !f.started {
 		f.started = true
+		f.decode()
 		frame, err = f.start()
 	}
 	for frame == nil && err == nil {
@@ -81,6 +84,14 @@ func (f *frames) next() (event string, frame []byte, err error) {
 	}
 	event, f.event = f.event, ""
 	return event, frame, err
+}
+
+// decode makes f read what a compressed body means.
+func (f *frames) decode() {
+	plain := decoded(f.in, f.encoding, f.most)
+	if plain != nil {
+		f.in = bufio.NewReader(plain) // the reader below it does not return to the pool
+	}
 }
 
 // start looks at the first byte that is not a blank. It tells an event stream

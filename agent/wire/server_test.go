@@ -26,6 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type transport struct {
 	status int
 	body   io.Reader
+	header http.Header
 	got    *http.Request
 	sent   string
 }
@@ -38,7 +39,7 @@ func (c *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.got, c.sent = req, string(b)
 	// As in net/http, the end of the context ends the body.
 	body := &contextBody{ctx: req.Context().Done(), r: c.body}
-	return &http.Response{StatusCode: c.status, Header: http.Header{}, Body: body, Request: req}, nil
+	return &http.Response{StatusCode: c.status, Header: c.header, Body: body, Request: req}, nil
 }
 
 type contextBody struct {
@@ -157,8 +158,8 @@ func TestSilence(t *testing.T) {
 		want  string        // in the error
 		took  time.Duration
 	}{
-		"silence":                 {drip{nil, quiet}, 0, "no piece of the answer for 20s", 20 * time.Second},
-		"silence after a piece":   {drip{[]string{content}, quiet}, 0, "no piece of the answer for 5s", 6 * time.Second},
+		"silence":                 {drip{nil, quiet}, 0, "no piece of the answer for 20s (model.first_byte_timeout)", 20 * time.Second},
+		"silence after a piece":   {drip{[]string{content}, quiet}, 0, "no piece of the answer for 5s (model.idle_timeout)", 6 * time.Second},
 		"comments first":          {drip{nil, always(": alive\n\n")}, 30 * time.Second, "only signs of life", 30 * time.Second},
 		"comments after":          {drip{[]string{content, content}, always(": OPENROUTER PROCESSING\n\n")}, 30 * time.Second, "only signs of life", 30 * time.Second},
 		"blank lines":             {drip{nil, always("\n\n")}, 30 * time.Second, "only signs of life", 30 * time.Second},
@@ -248,7 +249,7 @@ func TestCauses(t *testing.T) {
 	}{
 		{401, `{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`, agent.CauseKey},
 		{400, `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, agent.CauseKey},
-		{403, `{"error":{"message":"forbidden"}}`, agent.CauseKey},
+		{403, `{"error":{"message":"forbidden"}}`, agent.CauseAccess},
 		{401, ``, agent.CauseKey},
 		{404, "{\"error\":{\"message\":\"The model `gpt-9` does not exist or you do not have access to it.\",\"code\":\"model_not_found\"}}", agent.CauseModel},
 		{404, `{"error":{"message":"model \"qwen9\" not found, try pulling it first","type":"api_error"}}`, agent.CauseModel},

@@ -36,8 +36,11 @@ var verdicts = []verdict{
 	{"requests for a while, as if for ever", throttledAsQuota, agent.ErrorTemporary, agent.CauseBusy},
 	{"the account", either(phrases(quotaPhrases), form(noMoney), status(http.StatusPaymentRequired)), agent.ErrorRefused, agent.CauseQuota},
 	{"the key", either(phrases(keyPhrases), status(http.StatusUnauthorized)), agent.ErrorRefused, agent.CauseKey},
+	{"this country", either(form(namesRegion), both(status(http.StatusForbidden), form(aboutRegion))), agent.ErrorRefused, agent.CauseRegion},
+	{"the text, by a moderator", both(status(http.StatusForbidden), form(moderated)), "", agent.CauseFilter},
+	{"this model, to us", both(status(http.StatusForbidden), form(aboutModelAccess)), agent.ErrorRefused, agent.CauseModelAccess},
 	{"the model, by its code", phrases([]string{"model_not_found"}), agent.ErrorRefused, agent.CauseModel},
-	{"the key's rights", phrases([]string{"permission_denied"}), agent.ErrorRefused, agent.CauseKey},
+	{"the key's rights", phrases([]string{"permission_denied"}), agent.ErrorRefused, agent.CauseAccess},
 	{"requests for a while", limited, agent.ErrorTemporary, agent.CauseBusy},
 
 	{"the size of the body", status(http.StatusRequestEntityTooLarge), agent.ErrorContext, ""},
@@ -47,7 +50,8 @@ var verdicts = []verdict{
 	{"everybody, for a while", status(http.StatusServiceUnavailable, 529), agent.ErrorTemporary, agent.CauseBusy},
 	{"tools", form(toolRefusals), "", agent.CauseTools},
 	{"the model", both(form(unknownModel), func(r *refusal) bool { return r.status < 500 }), agent.ErrorRefused, agent.CauseModel},
-	{"access", status(http.StatusForbidden), agent.ErrorRefused, agent.CauseKey},
+	{"the way to the server", both(status(http.StatusForbidden), form(aboutBlock)), agent.ErrorRefused, agent.CauseBlocked},
+	{"access", status(http.StatusForbidden), agent.ErrorRefused, agent.CauseAccess},
 	{"the address", either(status(http.StatusNotFound, http.StatusMethodNotAllowed), redirects), agent.ErrorRefused, agent.CauseURL},
 	{"a setting", aboutSetting, "", agent.CauseParameter},
 }
@@ -149,6 +153,16 @@ var keyPhrases = []string{
 	"invalid_api_key", "incorrect api key", "api key not valid", "invalid api key", "authentication_error", "authentication fails",
 	"invalid x-api-key", "no api key", "missing api key", "api_key_invalid", "no auth credentials", "user not found",
 }
+
+var (
+	namesRegion = lazily.Compile(`unsupported_country|user location is not supported`)
+	moderated   = lazily.Compile(`\bflagged\b|\bmoderat`)
+	aboutRegion = lazily.Compile(`unsupported_country|\b(?:country|countries|region|location|territor\w+|geograph\w*)\b[^\n]{0,60}\b(?:not (?:supported|available|allowed|permitted|served)|unsupported|unavailable|restricted|blocked|prohibited)` +
+		`|\b(?:not (?:supported|available|allowed|permitted|served)|unsupported|unavailable|restricted|blocked|prohibited)\b[^\n]{0,60}\b(?:country|countries|region|location|territor\w+)\b`)
+	aboutModelAccess = lazily.Compile(`model_not_allowed|model_access_denied|\b(?:access|authori[sz]ed|permission|permitted|allowed|entitled|subscription|enabled|invoke|tier|plan)\b[^\n]{0,80}\bmodels?\b|\bmodels?\b[^\n]{0,80}\b(?:not (?:allowed|permitted|authori[sz]ed|enabled|accessible|available to)|gated|restricted|access|tier|plan)\b`)
+	// aboutBlock matches what is not the words of a model's server.
+	aboutBlock = lazily.Compile(`\(a web page\)|cloudflare|akamai|\bwaf\b|web application firewall|captcha|challenge|\b(?:proxy|firewall|gateway policy|security policy|ip (?:address )?(?:is )?(?:blocked|not allowed))\b|blocked by\b|error code: 10\d\d`)
+)
 
 // quotaPhrases say that the account has no credit left.
 var quotaPhrases = []string{

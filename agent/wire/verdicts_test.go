@@ -18,6 +18,12 @@ func TestVerdicts(t *testing.T) {
 		pause     = "pause"
 		model     = "model"
 		malformed = "malformed"
+		key       = "key"
+		access    = "access"
+		region    = "region"
+		notOurs   = "not ours"
+		blocked   = "blocked"
+		filter    = "filter"
 	)
 	want := map[string]struct {
 		kind  agent.ErrorKind
@@ -28,6 +34,12 @@ func TestVerdicts(t *testing.T) {
 		pause:     {agent.ErrorTemporary, agent.CauseBusy},
 		model:     {agent.ErrorRefused, agent.CauseModel},
 		malformed: {agent.ErrorInvalid, ""},
+		key:       {agent.ErrorRefused, agent.CauseKey},
+		access:    {agent.ErrorRefused, agent.CauseAccess},
+		region:    {agent.ErrorRefused, agent.CauseRegion},
+		notOurs:   {agent.ErrorRefused, agent.CauseModelAccess},
+		blocked:   {agent.ErrorRefused, agent.CauseBlocked},
+		filter:    {agent.ErrorRefused, agent.CauseFilter},
 	}
 	const aliyun = "https://dashscope-intl.aliyuncs.com/compatible-mode/v1"
 	for _, test := range []struct {
@@ -36,6 +48,29 @@ func TestVerdicts(t *testing.T) {
 		body   string
 		is     string
 	}{
+		// A 403: only the words tell who refuses what.
+		{"", 403, `{"error":{"code":"unsupported_country_region_territory","message":"Country, region, or territory not supported"}}`, region},
+		{"", 400, `{"error":{"code":400,"message":"User location is not supported for the API use.","status":"FAILED_PRECONDITION"}}`, region},
+		{"", 403, `{"error":{"message":"This service is not available in your region."}}`, region},
+		{"", 403, `{"message":"Requests from blocked countries: your country is restricted"}`, region},
+		{"", 400, `{"error":{"message":"Invalid tool: the field country is not allowed here"}}`, malformed},
+		{"", 403, "{\"error\":{\"message\":\"Project `p` does not have access to model `gpt-5`\",\"code\":\"model_not_found\"}}", notOurs},
+		{"", 403, `{"message":"You don't have access to the model with the specified model ID."}`, notOurs},
+		{"", 403, `{"error":{"message":"This model is not available to your tier"}}`, notOurs},
+		{"", 403, `{"error":"Access to model meta-llama/Llama-9 is restricted and you are not in the authorized list."}`, notOurs},
+		{"", 404, "{\"error\":{\"message\":\"The model `gpt-9` does not exist or you do not have access to it.\",\"code\":\"model_not_found\"}}", model},
+		{"", 403, `<html><head><title>403 Forbidden</title></head><body>nginx</body></html>`, blocked},
+		{"", 403, `error code: 1020`, blocked},
+		{"", 403, `{"error":"Blocked by the company's web application firewall"}`, blocked},
+		{"", 403, `Access denied by the proxy`, blocked},
+		{"", 403, `{"error":{"message":"Your chosen model requires moderation and your input was flagged for \"violence\""}}`, filter},
+		{"", 403, `{"error":{"message":"Permission denied on resource project p","status":"PERMISSION_DENIED"}}`, access},
+		{"", 403, `{"type":"error","error":{"type":"permission_error","message":"Your API key does not have permission to use the specified resource."}}`, access},
+		{"", 403, `{"error":{"message":"Request not allowed"}}`, access},
+		{"", 403, ``, access},
+		{"", 403, `{"error":{"message":"Invalid API key","code":"invalid_api_key"}}`, key},
+		{"", 401, `{"error":{"message":"no access to this model in your region"}}`, key},
+
 		// The length, in any words.
 		{"", 200, `data: {"error":{"message":"Input Tokens Exceeded: Number of input tokens exceeds maximum length."}}` + "\n\n", length},
 		{"", 400, `{"message":"ValidationException: Input exceeds the max input token limit"}`, length},

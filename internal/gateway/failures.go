@@ -41,6 +41,22 @@ var sentences = map[agent.Cause]sentence{
 		"the model's server does not accept my key, so I cannot answer now",
 		agent.CauseKey.Cure(),
 	},
+	agent.CauseAccess: {
+		"the model's server refuses my requests, so I cannot answer now",
+		agent.CauseAccess.Cure(),
+	},
+	agent.CauseRegion: {
+		"the model's provider does not serve the country that I run in, so I cannot answer now",
+		agent.CauseRegion.Cure(),
+	},
+	agent.CauseModelAccess: {
+		"I am not allowed to use the model that I am set to use, so I cannot answer now",
+		agent.CauseModelAccess.Cure(),
+	},
+	agent.CauseBlocked: {
+		"something between me and the model's server blocks my requests, so I cannot answer now",
+		agent.CauseBlocked.Cure(),
+	},
 	agent.CauseModel: {
 		"the model that I am set to use does not exist on its server, so I cannot answer now",
 		agent.CauseModel.Cure(),

@@ -33,6 +33,10 @@ func TestCausesAreNamed(t *testing.T) {
 		said, cure string
 	}{
 		"key":       {refusal(agent.CauseKey, 401), "does not accept my key", "model.api_key"},
+		"access":    {refusal(agent.CauseAccess, 403), "refuses my requests", "what the key, its project and its account may do"},
+		"region":    {refusal(agent.CauseRegion, 403), "does not serve the country", "another provider"},
+		"not ours":  {refusal(agent.CauseModelAccess, 403), "not allowed to use the model", "this key may not use it"},
+		"blocked":   {refusal(agent.CauseBlocked, 403), "something between me and the model's server", "HTTPS_PROXY"},
 		"model":     {refusal(agent.CauseModel, 404), "does not exist on its server", "model.name"},
 		"quota":     {refusal(agent.CauseQuota, 429), "has no credit left", "credit"},
 		"url":       {refusal(agent.CauseURL, 404), "nothing answers at the address", "/v1"},

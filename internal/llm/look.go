@@ -35,8 +35,10 @@ type Report struct {
 	Learned []LearnedLine `json:"learnt,omitempty"`
 }
 
-// KeyRefused reports whether the trouble is the key.
-func (r Report) KeyRefused() bool { return r.Cause == string(agent.CauseKey) }
+// KeyRefused reports whether the trouble is the key, or what it may do.
+func (r Report) KeyRefused() bool {
+	return r.Cause == string(agent.CauseKey) || r.Cause == string(agent.CauseAccess)
+}
 
 // ModelMissing reports whether the trouble is that the server has no such model.
 func (r Report) ModelMissing() bool { return r.Cause == string(agent.CauseModel) }

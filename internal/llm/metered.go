@@ -164,7 +164,10 @@ func (h *health) record(err error) {
 
 // lastingCauses do not pass by themselves: a person has to fix the configuration
 // or pay.
-var lastingCauses = []agent.Cause{agent.CauseKey, agent.CauseModel, agent.CauseQuota, agent.CauseURL, agent.CauseCertificate}
+var lastingCauses = []agent.Cause{
+	agent.CauseKey, agent.CauseAccess, agent.CauseRegion, agent.CauseModelAccess, agent.CauseBlocked,
+	agent.CauseModel, agent.CauseQuota, agent.CauseURL, agent.CauseCertificate,
+}
 
 // failuresUntilDown is how many calls in a row must fail before the model
 // counts as down. A single failure may pass by itself.
