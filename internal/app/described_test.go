@@ -213,12 +213,21 @@ func (d *description) send(c *http.Client, method, path, body string) string {
 	return answer.String()
 }
 
-// refusedHere are operations that need a phone, or a message with a file: here they are
-// only refused.
-var refusedHere = []string{
-	"GET /conversations/{key}/messages/{seq}/files/{n}",
-	"POST /channels/{name}/link", "DELETE /channels/{name}/link",
+// refusedHere are operations that need a message with a file: here they are only refused.
+var refusedHere = []string{"GET /conversations/{key}/messages/{seq}/files/{n}"}
+
+// phone is a channel whose account lives on a phone, which links at once.
+type phone struct{ channels.Channel }
+
+func (phone) Link(_ context.Context, number string, show func(channels.Invitation)) (string, error) {
+	show(channels.Invitation{QR: "a code to scan"})
+	if number != "" {
+		show(channels.Invitation{Code: "AAAA-BBBB"})
+	}
+	return "a phone", nil
 }
+
+func (phone) Unlink(context.Context) (told bool, err error) { return true, nil }
 
 // described are requests, one for each operation at least, in this order.
 func described(dead, aside, fact string) [][3]string {
@@ -299,6 +308,8 @@ func described(dead, aside, fact string) [][3]string {
 		{"GET", "/events?type=text&key=web:default"},
 		{"POST", "/channels/none/link", "{}"},
 		{"DELETE", "/channels/none/link"},
+		{"POST", "/channels/phone/link", `{"phone": "+49 170 1234567"}`},
+		{"DELETE", "/channels/phone/link"},
 		{"GET", "/records?key=web:default"},
 		{"GET", "/erasures?target=web:default"},
 		{"POST", "/conversations/web:other/join", `{"to": "web:default"}`},
@@ -314,6 +325,7 @@ func described(dead, aside, fact string) [][3]string {
 func TestDescribed(t *testing.T) {
 	t.Parallel()
 	r := newPlace(t, "heartbeat:\n  jobs: [{name: hourly, every: 1h, target: \"web:default\", prompt: 'say: good hour'}]\n"+shopHook).run()
+	r.daemon.AddLinker("phone", phone{})
 	restoreTalk(t, r.admin, channels.MustKey("web:other"))
 	restoreQueue(t, r.admin)
 	queue, err := api.ListQueue.Call(t.Context(), r.admin, api.Limited{})

@@ -52,5 +52,8 @@ var ErrNotMade = errNotMade
 // Log is where the daemon logs.
 func (d *Daemon) Log() *slog.Logger { return d.log }
 
+// AddLinker makes l the channel of that name that is linked to a phone.
+func (d *Daemon) AddLinker(name string, l channels.Linker) { d.channels.linked[name] = l }
+
 // Routes are those of the public port.
 func (d *Daemon) Routes() []web.Route { return d.door.Routes() }
