@@ -87,6 +87,8 @@ export interface Configuration {
   /** File is where it is; "" for the built-in defaults. */
   file?: string;
   refused_reload?: RefusedReload;
+  /** Restart are the settings of a newer file that was taken, and that count only after a restart. */
+  restart: (string)[];
   settings: (SettingNow)[];
   /** Warnings are what `dragoman check` finds in it, and Refused the problems of a newer one that was not taken. */
   warnings: (Finding)[];
@@ -773,7 +775,7 @@ export interface SettingNow {
   line?: number;
   /** "http.listen" */
   path: string;
-  /** Source is "file" or "default", and Line where the file has it. */
+  /** Source is "file", "environment" (the file names a variable there) or "default", and Line where the file has it. */
   source: string;
   /** as in YAML; secrets are hidden */
   value: string;

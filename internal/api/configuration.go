@@ -13,13 +13,17 @@ type Configuration struct {
 	// one that was not taken.
 	Warnings []Finding      `json:"warnings"`
 	Refused  *RefusedReload `json:"refused_reload,omitempty"`
+	// Restart are the settings of a newer file that was taken, and that count only after a
+	// restart.
+	Restart []string `json:"restart"`
 }
 
 // SettingNow is one setting as it counts.
 type SettingNow struct {
 	Path  string `json:"path"`  // "http.listen"
 	Value string `json:"value"` // as in YAML; secrets are hidden
-	// Source is "file" or "default", and Line where the file has it.
+	// Source is "file", "environment" (the file names a variable there) or "default", and
+	// Line where the file has it.
 	Source string `json:"source"`
 	Line   int    `json:"line,omitempty"`
 }

@@ -81,6 +81,8 @@ type Daemon struct {
 	current atomic.Pointer[config.Config]
 	// refused is nil unless the last reload was refused.
 	refused atomic.Pointer[api.RefusedReload]
+	// restart are the settings that the last reload did not take; nil: there was none.
+	restart atomic.Pointer[[]string]
 	log     *slog.Logger
 
 	state     *storage.Dir

@@ -112,7 +112,9 @@ func (d *Daemon) reload(ctx context.Context) {
 	}
 	was := *d.cfg
 	was.Summary = now.Summary
-	if rest := config.Changed(&was, cfg, "log.level", "limits", "heartbeat", "hooks", "incoming_webhooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts", "channels.*.models"); len(rest) > 0 {
+	rest := config.Changed(&was, cfg, "log.level", "limits", "heartbeat", "hooks", "incoming_webhooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts", "channels.*.models")
+	d.restart.Store(&rest)
+	if len(rest) > 0 {
 		d.log.Warn("these settings changed and need a restart", "settings", strings.Join(rest, ", "))
 	}
 }

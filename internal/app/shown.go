@@ -5,7 +5,10 @@ import "dragoman/internal/api"
 // configuration is the one that counts now, for the API.
 func (d *Daemon) configuration() (api.Configuration, error) {
 	cfg := d.current.Load()
-	now := api.Configuration{File: cfg.Source().Path, Settings: []api.SettingNow{}, Warnings: []api.Finding{}, Refused: d.refused.Load()}
+	now := api.Configuration{File: cfg.Source().Path, Settings: []api.SettingNow{}, Warnings: []api.Finding{}, Refused: d.refused.Load(), Restart: []string{}}
+	if changed := d.restart.Load(); changed != nil {
+		now.Restart = append(now.Restart, *changed...)
+	}
 	list, err := cfg.Shown()
 	if err != nil {
 		return now, err
@@ -14,6 +17,9 @@ func (d *Daemon) configuration() (api.Configuration, error) {
 		one := api.SettingNow{Path: s.Path, Value: s.Value, Source: "default", Line: s.Line}
 		if s.Line > 0 {
 			one.Source = "file"
+		}
+		if s.Environment {
+			one.Source = "environment"
 		}
 		now.Settings = append(now.Settings, one)
 	}

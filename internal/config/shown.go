@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 
+	"dragoman/internal/lazily"
+
 	"gopkg.in/yaml.v3"
 )
 
@@ -15,7 +17,12 @@ type Shown struct {
 	Value string
 	// Line is where the file has it; 0: it is a default.
 	Line int
+	// Environment: the file names a variable of the environment there.
+	Environment bool
 }
+
+// named is how a file names a variable of the environment.
+var named = lazily.Compile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
 // Shown lists all settings that have a value, with the lines of the file that sets them,
 // as far as the file can still be read.
@@ -25,15 +32,19 @@ func (c *Config) Shown() ([]Shown, error) {
 		return nil, fmt.Errorf("config: show the settings: %w", err)
 	}
 	lines := map[string]int{}
+	environment := map[string]bool{}
 	if text, err := os.ReadFile(c.source.Path); err == nil { // there may be none, or it may be gone
 		var file yaml.Node
 		if yaml.Unmarshal(text, &file) == nil && len(file.Content) > 0 {
-			eachScalar(file.Content[0], "", func(path string, n *yaml.Node) { lines[path] = n.Line })
+			eachScalar(file.Content[0], "", func(path string, n *yaml.Node) {
+				lines[path] = n.Line
+				environment[path] = named.Regexp().MatchString(n.Value)
+			})
 		}
 	}
 	var list []Shown
 	eachScalar(&effective, "", func(path string, n *yaml.Node) {
-		list = append(list, Shown{Path: path, Value: n.Value, Line: lines[path]})
+		list = append(list, Shown{Path: path, Value: n.Value, Line: lines[path], Environment: environment[path]})
 	})
 	return list, nil
 }
