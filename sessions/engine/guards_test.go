@@ -97,6 +97,7 @@ func guarded(ctx context.Context, s *engine.Store) map[string]func() error {
 		"Remember without a scope":     func() error { _, err := s.Remember(ctx, "", "text"); return err },
 		"Recall without a scope":       func() error { _, err := s.Recall(ctx, "", "", 9); return err },
 		"Forget without a scope":       func() error { return s.Forget(ctx, "", 2) },
+		"Ending without a key":         func() error { _, err := s.Ending(ctx, channels.Key{}); return err },
 		"Notes of nobody":              func() error { _, err := s.Notes(ctx, sessions.NoteFilter{Name: "n"}); return err },
 		"Notes of an impossible kind":  func() error { _, err := s.Notes(ctx, sessions.NoteFilter{Kind: "A kind"}); return err },
 		"ChangeNotes without a kind":   func() error { return s.ChangeNotes(ctx, "", "o", nothing) },
