@@ -241,6 +241,9 @@ type Outbound struct {
 	// Finishes says that an answer of the model ends with this message: the person
 	// may want another one. It may be false after a restart.
 	Finishes bool
+	// Choices are the answers to a question, in the order in which they are shown. A
+	// network with buttons has one for each; Text says what people write on the others.
+	Choices []Choice
 	// Edit, if not empty, is the network's id of a message of ours that shows
 	// a preview of this one: turn it into the final text instead of sending.
 	Edit string
@@ -248,6 +251,14 @@ type Outbound struct {
 	Attempt int
 	// Uncertain says that an earlier attempt may have reached the network.
 	Uncertain bool
+}
+
+// Choice is one answer to a question of ours. Whoever chooses it says the command, with
+// the subject as its argument: "/allow k3f…".
+type Choice struct {
+	Label string
+	// Command is a name of a to z, and Subject at most 40 of a-z and 0-9.
+	Command, Subject string
 }
 
 // File is a text that is sent as a file.

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -8,12 +9,14 @@ import (
 	"sync"
 
 	"dragoman/channels"
+	"dragoman/channels/markup"
+	"dragoman/internal/lazily"
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 )
 
-// button is the label of the button under a message; "" for none.
+// button is the label of a button that is alone under a message.
 type button string
 
 const (
@@ -24,8 +27,38 @@ const (
 // commands maps each button to the command that a press gives.
 var commands = map[string]string{string(stopButton): "/stop", string(againButton): "/again"}
 
-func (b button) markup() *models.InlineKeyboardMarkup {
-	return &models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{{{Text: string(b), CallbackData: string(b)}}}}
+// keys are the buttons under a message, in one row.
+type keys []models.InlineKeyboardButton
+
+func keysOf(b button) keys { return keys{{Text: string(b), CallbackData: string(b)}} }
+
+// keysOfChoices are the buttons for the answers to a question.
+func keysOfChoices(list []channels.Choice) (k keys) {
+	for _, c := range list {
+		k = append(k, models.InlineKeyboardButton{Text: c.Label, CallbackData: choicePrefix + c.Command + ":" + c.Subject})
+	}
+	return k
+}
+
+func (k keys) markup() *models.InlineKeyboardMarkup {
+	return &models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{k}}
+}
+
+// choicePrefix begins the data of a button that answers a question.
+const choicePrefix = "a:"
+
+// choiceForm is that data. A changed client can send any data, so it must not become any
+// command.
+var choiceForm = lazily.Compile(`^` + choicePrefix + `(allow|always|deny):([a-z0-9]{1,40})$`)
+
+// choice is the command that the data of a pressed button means, "" if it answers no
+// question.
+func choice(data string) string {
+	found := choiceForm.Regexp().FindStringSubmatch(data)
+	if found == nil {
+		return ""
+	}
+	return "/" + found[1] + " " + found[2]
 }
 
 // Telegram shows these to a person whose press did nothing.
@@ -33,6 +66,9 @@ const (
 	noticeTooOld   = "This button is too old. Please write to me instead."
 	noticeNotYours = "Only the person who asked, or an administrator, can stop this answer."
 )
+
+// maxNotice is how much of a notice Telegram shows, in bytes to be safe.
+const maxNotice = 200
 
 // onPress hands the press of a button to the intake as a command, and then answers
 // it, because Telegram shows a spinner on the button until then. If the answer fails,
@@ -42,7 +78,7 @@ func (c *Channel) onPress(ctx context.Context, in channels.Intake, id string, q 
 	if err != nil {
 		return err
 	}
-	_, err = c.api.call(ctx, "answerCallbackQuery", bot.AnswerCallbackQueryParams{CallbackQueryID: q.ID, Text: notice}, showTimeout)
+	_, err = c.api.call(ctx, "answerCallbackQuery", bot.AnswerCallbackQueryParams{CallbackQueryID: q.ID, Text: markup.Clip(notice, maxNotice)}, showTimeout)
 	if err != nil {
 		c.log.Debug("could not answer a button press", "msg_id", id, "err", err)
 	}
@@ -51,7 +87,9 @@ func (c *Channel) onPress(ctx context.Context, in channels.Intake, id string, q 
 
 // handInPress returns the text that Telegram shows to the person who pressed.
 func (c *Channel) handInPress(ctx context.Context, in channels.Intake, id string, q *models.CallbackQuery) (string, error) {
-	m, command := q.Message.Message, commands[q.Data]
+	m := q.Message.Message
+	chosen := choice(q.Data)
+	command := cmp.Or(chosen, commands[q.Data])
 	if m == nil || command == "" {
 		return noticeTooOld, nil
 	}
@@ -66,7 +104,8 @@ func (c *Channel) handInPress(ctx context.Context, in channels.Intake, id string
 	if m.ReplyToMessage != nil {
 		press.MessageID = strconv.Itoa(m.ReplyToMessage.ID)
 	}
-	if !press.Private && !c.mayStop(ctx, m, q.From.ID) {
+	// Who may answer a question is for the intake to know.
+	if !press.Private && chosen == "" && !c.mayStop(ctx, m, q.From.ID) {
 		return noticeNotYours, nil
 	}
 	if p, ok := in.(channels.Presser); ok {

@@ -171,6 +171,60 @@ func TestStopInAGroup(t *testing.T) {
 	}
 }
 
+// A question has a button for each answer. The press of anybody in a group is handed in
+// under their own id, and the message is edited to the decision, without buttons.
+func TestChoices(t *testing.T) {
+	n := newNetwork(t)
+	group := n.Supergroup(-1005, "friends", false)
+	bob := botapi.Person(8, "Bob")
+	c := n.open(t, telegram.Options{})
+	inbox := n.run(t, c)
+	k := channels.MustKey("telegram:-1005")
+	receipt, err := c.Send(t.Context(), channels.Outbound{Key: k, Text: "May I?", Kind: channels.KindQuestion, Choices: []channels.Choice{
+		{Label: "Allow once", Command: "allow", Subject: "k3fq"}, {Label: "Deny", Command: "deny", Subject: "k3fq"},
+	}})
+	if err != nil || !cmp.Equal(n.buttonsOf(-1005), []string{"Allow once", "Deny"}) {
+		t.Fatalf("Send = %v, with the buttons %q", err, n.buttonsOf(-1005))
+	}
+	shown := n.lastID(-1005)
+	for _, who := range []botapi.User{bob, n.ann} {
+		if say := n.answered(t, group.Press(who, shown, "Deny")); say != "" {
+			t.Errorf("%s gets the notice %q, want none", who.FirstName, say)
+		}
+	}
+	n.settled(t)
+	var got []short
+	for _, m := range inbox.Messages() {
+		got = append(got, shorten(m))
+		if m.Quote.ID != receipt.MessageID {
+			t.Errorf("the press is about message %s, want %s", m.Quote.ID, receipt.MessageID)
+		}
+	}
+	if diff := cmp.Diff([]short{{k.String(), "8", "/deny k3fq", "", false, true}, {k.String(), "7000000007", "/deny k3fq", "", false, true}}, got); diff != "" {
+		t.Errorf("stored (-want +got):\n%s", diff)
+	}
+	_, err = c.Send(t.Context(), channels.Outbound{Key: k, Text: "Refused.", Edit: receipt.MessageID})
+	if err != nil || len(n.buttonsOf(-1005)) != 0 || len(n.Shown(-1005)) != 1 {
+		t.Errorf("Send = %v; the decision has the buttons %q", err, n.buttonsOf(-1005))
+	}
+}
+
+// A changed client cannot make any command of a press.
+func TestForgedChoices(t *testing.T) {
+	n := newNetwork(t)
+	inbox := n.run(t, n.open(t, telegram.Options{}))
+	for i, data := range []string{"a:new:x", "a:allow:", "a:allow:x y", "a:allow:x\n/new", "a:", "a:allow", "xa:allow:x"} {
+		n.Push("callback_query", map[string]any{
+			"id": strconv.Itoa(i), "from": n.ann, "data": data,
+			"message": map[string]any{"chat": map[string]any{"id": 7, "type": "private"}, "message_id": 5, "date": 5},
+		})
+	}
+	n.settled(t)
+	if got := inbox.Messages(); len(got) != 0 {
+		t.Errorf("stored %+v, want none", got)
+	}
+}
+
 // Only the newest answer in a private chat has Again.
 func TestAgainButton(t *testing.T) {
 	n := newNetwork(t)

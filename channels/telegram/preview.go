@@ -169,7 +169,7 @@ func (c *Channel) Preview(ctx context.Context, p channels.Preview) (string, erro
 			return "", c.chatError(chat, topic, since, err)
 		}
 	}
-	shown.button = stopButton
+	shown.keys = keysOf(stopButton)
 	id := 0
 	if earlier, _ := strconv.Atoi(p.MessageID); earlier > 0 {
 		id, err = c.edit(ctx, chat, earlier, shown)

@@ -107,8 +107,8 @@ func (f form) without(err error) (form, bool) {
 	case refusedMarkup:
 		return f.asPlain()
 	case refusedButton:
-		had := f.page.button != ""
-		f.page.button = ""
+		had := len(f.page.keys) > 0
+		f.page.keys = nil
 		return f, had
 	case refusedReply:
 		had := f.reply != 0
@@ -133,9 +133,9 @@ func (f form) without(err error) (form, bool) {
 			return f.asText()
 		}
 		plain, ok := f.asPlain()
-		had := ok || f.reply != 0 || f.page.button != ""
+		had := ok || f.reply != 0 || len(f.page.keys) > 0
 		plain.reply = 0
-		plain.page.button = ""
+		plain.page.keys = nil
 		return plain, had
 	}
 	return f, false

@@ -14,7 +14,7 @@ import (
 // page is the text of one message: as HTML, and as people see it.
 type page struct {
 	html, plain string
-	button      button
+	keys        keys
 }
 
 // entities is how many entities Telegram makes of p. A code block and its language are

@@ -40,10 +40,13 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 	since := c.blocked.now()
 	page := render(m.Text)
 	if m.Finishes && chat > 0 {
-		page.button = againButton
+		page.keys = keysOf(againButton)
+	}
+	if len(m.Choices) > 0 {
+		page.keys = keysOfChoices(m.Choices)
 	}
 	id, err := c.deliver(ctx, m, form{chat: chat, topic: topic, reply: replyTarget(chat, m.ReplyTo), page: page, file: m.File})
-	if err == nil && id != 0 && page.button != "" && m.File == nil {
+	if err == nil && id != 0 && m.Finishes && chat > 0 && len(m.Choices) == 0 && m.File == nil {
 		c.againButtons.add(chat, id)
 	}
 	return receipt(id), c.chatError(chat, topic, since, err)
@@ -145,8 +148,8 @@ func (c *Channel) post(ctx context.Context, f form) (int, error) {
 	if f.reply > 0 {
 		params.ReplyParameters = &models.ReplyParameters{MessageID: f.reply, AllowSendingWithoutReply: true}
 	}
-	if f.page.button != "" {
-		params.ReplyMarkup = f.page.button.markup()
+	if len(f.page.keys) > 0 {
+		params.ReplyMarkup = f.page.keys.markup()
 	}
 	return c.sendText(ctx, "sendMessage", f.chat, f.page, func(chat int64, text string, mode models.ParseMode) any {
 		params.ChatID = chat
@@ -180,8 +183,8 @@ func (c *Channel) postFile(ctx context.Context, f form) (int, error) {
 // earlier attempt got through.
 func (c *Channel) edit(ctx context.Context, chat int64, message int, p page) (int, error) {
 	params := bot.EditMessageTextParams{MessageID: message, LinkPreviewOptions: noLinkPreview}
-	if p.button != "" {
-		params.ReplyMarkup = p.button.markup()
+	if len(p.keys) > 0 {
+		params.ReplyMarkup = p.keys.markup()
 	}
 	_, err := c.sendText(ctx, "editMessageText", chat, p, func(chat int64, text string, mode models.ParseMode) any {
 		params.ChatID = chat
