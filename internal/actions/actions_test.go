@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/internal/actions"
 	"dragoman/sessions"
 )
@@ -81,23 +82,6 @@ func TestASecondAnswer(t *testing.T) {
 	}
 }
 
-// What a crash leaves between a decision and its turn is found.
-func TestUnsettled(t *testing.T) {
-	w := newWorld(t)
-	unsettled := func(want int) {
-		t.Helper()
-		if got, err := w.book.Unsettled(t.Context()); err != nil || len(got) != want {
-			t.Errorf("Unsettled = %q, %v, want %d", got, err, want)
-		}
-	}
-	w.said()
-	unsettled(0)
-	yes(w)
-	unsettled(1)
-	w.said()
-	unsettled(0)
-}
-
 // failing is a store that cannot be written.
 type failing struct{ actions.Store }
 
@@ -109,8 +93,8 @@ func TestAStoreThatFails(t *testing.T) {
 	w := newWorld(t)
 	w.store = failing{w.store}
 	w.open()
-	d, err := w.book.Guard(w.turn).Decide(t.Context(), w.call)
-	if err == nil || d.Verdict == actions.Allow {
+	d, err := w.book.Guard(w.turn).Decide(t.Context(), w.proposal())
+	if err == nil || d.Verdict == agent.Allow {
 		t.Errorf("Decide = %+v, %v, want an error", d, err)
 	}
 }

@@ -101,6 +101,8 @@ type Who struct {
 	IDs     []string
 	// Name is for people to read.
 	Name string
+	// Known are identities like telegram:42 that are theirs, too: of a token, for example.
+	Known []string
 	// Operator: whoever runs Dragoman. They decide everywhere.
 	Operator bool
 }
@@ -116,12 +118,20 @@ func (w Who) identity() string {
 
 // identities are those of w that are a person's.
 func (w Who) identities() (list []string) {
+	for _, id := range w.Vouched() {
+		list = append(list, w.Channel+":"+id)
+	}
+	return append(list, w.Known...)
+}
+
+// Vouched are the ids of w that are one person's.
+func (w Who) Vouched() (ids []string) {
 	for _, id := range w.IDs {
 		if isPerson(id) {
-			list = append(list, w.Channel+":"+id)
+			ids = append(ids, id)
 		}
 	}
-	return list
+	return ids
 }
 
 // isPerson reports whether an id of a network is one person's. On Telegram a negative one
@@ -134,6 +144,13 @@ func isPerson(id string) bool {
 // mayDecide reports whether w may answer r.
 func (w Who) mayDecide(r *record) bool {
 	return w.Operator || slices.ContainsFunc(w.identities(), func(id string) bool { return slices.Contains(r.Deciders, id) })
+}
+
+// MayRevoke reports whether w may take back what is always allowed in a chat. That gives
+// nobody more than they had, so in a private chat it is whoever writes there.
+func (b *Book) MayRevoke(w Who, private bool) bool {
+	ours := slices.ContainsFunc(w.identities(), func(id string) bool { return slices.Contains(b.o.Approvers, id) })
+	return w.Operator || private || ours || len(b.o.Approvers) == 0 && b.o.Self
 }
 
 // deciders are who may answer a question of requester in a chat; none: nobody.

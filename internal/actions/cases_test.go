@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/actions"
+	"dragoman/sessions"
 )
 
 // A question is asked, something happens, and the turn goes on.
@@ -101,7 +103,7 @@ func TestCases(t *testing.T) {
 		}, want: changed},
 		{name: "another requester", then: func(w *world) {
 			yes(w)
-			w.turn.Person = bob
+			w.who = bob
 		}, want: changed},
 		{name: "another conversation after /new", then: func(w *world) {
 			yes(w)
@@ -226,7 +228,7 @@ func TestCases(t *testing.T) {
 		}, then: func(w *world) { w.gives(ann, actions.AllowOnce, actions.NotYours) }, want: "ask"},
 		{name: "in a group, an anonymous administrator who asked", given: func(w *world) {
 			withSelf(w)
-			w.turn.Person = actions.Who{Channel: "telegram", IDs: []string{"-100"}}
+			w.who = actions.Who{Channel: "telegram", IDs: []string{"-100"}}
 		}, first: noDecider},
 		{name: "in a group, an anonymous administrator who answers", given: func(w *world) {
 			withApprovers(w)
@@ -236,13 +238,16 @@ func TestCases(t *testing.T) {
 			w.gives(actions.Who{Channel: "telegram", IDs: []string{"-100"}}, actions.AllowOnce, actions.NotYours)
 		}, want: "ask"},
 		{name: "on IRC, without an account", given: func(w *world) {
-			w.turn.Person = actions.Who{Channel: "irc", IDs: []string{"mask:ann!a@host"}}
+			w.turn.Chat = channels.MustKey("irc:ann")
+			w.who = actions.Who{Channel: "irc", IDs: []string{"mask:ann!a@host"}}
 		}, first: noDecider},
 		{name: "on IRC, through a bridge", given: func(w *world) {
-			w.turn.Person = actions.Who{Channel: "irc", IDs: []string{"bridge:relay/ann"}}
+			w.turn.Chat = channels.MustKey("irc:ann")
+			w.who = actions.Who{Channel: "irc", IDs: []string{"bridge:relay/ann"}}
 		}, first: noDecider},
 		{name: "on IRC, with an account", given: func(w *world) {
-			w.turn.Person = actions.Who{Channel: "irc", IDs: []string{"account:ann", "mask:ann!a@host"}}
+			w.turn.Chat = channels.MustKey("irc:ann")
+			w.who = actions.Who{Channel: "irc", IDs: []string{"account:ann", "mask:ann!a@host"}}
 		}, then: func(w *world) {
 			w.gives(actions.Who{Channel: "irc", IDs: []string{"mask:ann!a@host"}}, actions.AllowOnce, actions.NotYours)
 			w.gives(actions.Who{Channel: "irc", IDs: []string{"account:ann"}}, actions.AllowOnce, actions.Decided)
@@ -279,7 +284,7 @@ func TestCases(t *testing.T) {
 		{name: "always, and then after foreign words", given: withAsk, then: func(w *world) {
 			w.gives(ann, actions.AllowAlways, actions.Decided)
 			w.turn.ID = "telegram:42#9"
-			w.call.Origins = []string{"web"}
+			w.call.Origins = []sessions.Origin{"web"}
 		}, want: "ask"},
 		{name: "always, and then with other arguments", given: withAsk, then: func(w *world) {
 			w.gives(ann, actions.AllowAlways, actions.Decided)
@@ -298,7 +303,7 @@ func TestCases(t *testing.T) {
 			w.turn.ID = "telegram:42#9"
 		}, want: "ask"},
 		{name: "always, of a program", given: func(w *world) {
-			w.call.Effect = actions.EffectRun
+			w.call.Effect = agent.EffectRun
 			w.call.Origins = nil
 		}, then: func(w *world) { w.gives(ann, actions.AllowAlways, actions.NotAlways) }, want: "ask"},
 		{name: "always, and then when nobody is there", given: withAsk, then: func(w *world) {

@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -117,6 +118,21 @@ func (b *Book) locate(ctx context.Context, who Who, ref Ref) (channels.Key, erro
 	return found, nil
 }
 
+// Hears reports whether words of who with a code are an answer: to a question of which
+// they may decide, or a wrong code while one waits in that chat. Other people's words are
+// no codes.
+func (b *Book) Hears(ctx context.Context, who Who, ref Ref) (bool, error) {
+	ref.Text = strings.ToUpper(ref.Text)
+	chat, err := b.locate(ctx, who, ref)
+	if err != nil || chat.IsZero() {
+		return false, err
+	}
+	list, err := b.List(ctx, chat)
+	return slices.ContainsFunc(list, func(q Question) bool {
+		return who.MayDecide(q) && (q.Code == ref.Text || q.State == Pending && IsCode(ref.Text))
+	}), err
+}
+
 // decide is Decide on the records of one chat. It returns those that it has changed.
 func (p *page) decide(who Who, ref string, a Answer) (o Outcome, changed []*record) {
 	r := p.byID(ref)
@@ -192,8 +208,15 @@ func (p *page) wrong(who Who, isCode bool) (o Outcome, changed []*record) {
 // Close closes the questions of a chat whose turns wait no longer: /stop and /new end
 // them. waits has the items of the queue that do.
 func (b *Book) Close(ctx context.Context, chat channels.Key, waits map[string]bool) error {
+	list, err := b.List(ctx, chat)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(list, func(q Question) bool { return !q.Settled }) {
+		return nil
+	}
 	var told []*record
-	err := b.on(ctx, chat, func(p *page) error {
+	err = b.on(ctx, chat, func(p *page) error {
 		told = nil
 		for _, r := range p.all {
 			switch {

@@ -24,7 +24,7 @@
 //	what happens                                 then
 //	the store cannot be read or written          an error: nothing runs, and the turn is tried again
 //	a crash after the proposal                   the same record is found again, with the same code
-//	a crash after the decision                   it is kept; Unsettled says which turns have one
+//	a crash after the decision                   it is kept; at the start every parked turn looks
 //	a crash after "used", before the tool ran    refused: it may have happened
 //	two answers at once                          the first counts; the second is told what was decided, and when
 //	somebody else answers                        nothing changes

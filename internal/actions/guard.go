@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"dragoman/agent"
 	"dragoman/channels"
 )
 
@@ -26,33 +27,12 @@ type Turn struct {
 	Chat       channels.Key
 	Item       string
 	Generation string
-	Person     Who
 	Private    bool
 	// Nobody is there to be asked: a job runs, or a program asks for somebody.
 	Nobody bool
 	// Asked reports whether somebody was asked about a call when the turn was parked. It
 	// is never asked about again. Nil: no.
 	Asked func(call string) bool
-}
-
-// Call is what a guard decides about.
-type Call struct {
-	ID     string
-	Tool   string
-	Args   string // JSON, as the journal has it
-	Effect Effect
-	// Origins are where the words that the model had read come from, without the person
-	// and the model: "web", "mcp:NAME".
-	Origins []string
-}
-
-// Decision is what a guard says about a call.
-type Decision struct {
-	Verdict Verdict
-	// Say is the result of a call that is refused, for the model.
-	Say string
-	// Until is how long to wait for the answer, with Ask.
-	Until time.Time
 }
 
 // Guard decides about the calls of one turn.
@@ -87,56 +67,65 @@ const (
 	sayUnreadable  = "error: not run: %v"
 )
 
+var _ agent.Guard = (*Guard)(nil)
+
 // Decide says whether a call may run, and asks about it if need be. An error is the
-// store's: nothing may run. It may be called side by side.
-func (g *Guard) Decide(ctx context.Context, c Call) (Decision, error) {
-	text, values, err := canonical(c.Args)
+// store's: nothing may run. It may be called side by side. The text of the question is
+// that of [Book.Questions].
+func (g *Guard) Decide(ctx context.Context, p agent.Proposal) (agent.Decision, error) {
+	text, values, err := canonical(string(p.Call.Args))
 	if err != nil {
-		return Decision{Say: fmt.Sprintf(sayUnreadable, err)}, nil
+		return agent.Decision{Say: fmt.Sprintf(sayUnreadable, err)}, nil
 	}
 	s := Situation{
-		Effect: c.Effect, Rule: g.b.o.Rules[c.Tool], Tainted: len(c.Origins) > 0, Nobody: g.t.Nobody,
-		Weighty: weighty(c.Tool, values, g.t.Nobody),
+		Effect: p.Effect, Rule: g.b.o.Rules[p.Tool], Tainted: len(p.Taint) > 0, Nobody: g.t.Nobody,
+		Weighty: weighty(p.Tool, values, g.t.Nobody),
 	}
 	verdict := Judge(s)
 	if verdict == Allow {
-		return Decision{Verdict: Allow}, nil
+		return agent.Decision{Verdict: agent.Allow}, nil
 	}
 	if s.Rule == RuleDeny {
-		return Decision{Say: sayForbidden}, nil
+		return agent.Decision{Say: sayForbidden}, nil
 	}
-	files, err := g.b.o.Files(ctx, c.Tool, values)
+	files, err := g.b.o.Files(ctx, p.Tool, values)
 	if err != nil {
-		return Decision{Say: fmt.Sprintf(sayUnreadable, err)}, nil
+		return agent.Decision{Say: fmt.Sprintf(sayUnreadable, err)}, nil
 	}
+	who := Who{Channel: g.t.Chat.Channel(), IDs: p.Call.Person.IDs, Name: p.Call.Person.Name}
 	about := subject{
-		Tool: c.Tool, Args: text, Key: g.t.Chat, Requester: g.t.Person.identity(), Generation: g.t.Generation,
+		Tool: p.Tool, Args: text, Key: g.t.Chat, Requester: who.identity(), Generation: g.t.Generation,
 		Policy: g.b.policy, Files: files,
 	}
 	standing := ""
-	if s.Effect == EffectOut && !s.Tainted {
+	if isOut(s.Effect) && !s.Tainted {
 		standing = about.standing()
 		allowed, err := g.b.stands(ctx, g.t.Chat, standing)
 		if allowed || err != nil {
-			return Decision{Verdict: Allow}, err
+			return agent.Decision{Verdict: agent.Allow}, err
 		}
 	}
 	if verdict == Refuse {
-		return Decision{Say: sayNobody}, nil
+		return agent.Decision{Say: sayNobody}, nil
 	}
-	return g.ask(ctx, c, about, record{
+	var origins []string
+	for _, o := range p.Taint {
+		origins = append(origins, string(o))
+	}
+	return g.ask(ctx, p.Call.ID, about, record{
+		Deciders: g.b.deciders(who, g.t.Private),
 		Standing: standing, Shown: cut(text, maxStored), Length: utf8.RuneCountInString(text), Files: files,
-		Origins: c.Origins, Why: why(s, c.Origins),
+		Origins: origins, Why: why(s, origins), Runs: s.Effect == agent.EffectRun,
 	})
 }
 
 // ask finds the answer to the question about a call, or puts the question, of which draft
 // has what people read.
-func (g *Guard) ask(ctx context.Context, c Call, about subject, draft record) (d Decision, err error) {
+func (g *Guard) ask(ctx context.Context, call string, about subject, draft record) (d agent.Decision, err error) {
 	var told *record
 	err = g.b.on(ctx, g.t.Chat, func(p *page) error {
 		told = nil
-		r := p.byCall(g.t.ID, c.ID)
+		r := p.byCall(g.t.ID, call)
 		if r != nil {
 			was := r.State
 			d = p.answer(r, about.hash(), g.b.o.For)
@@ -145,17 +134,17 @@ func (g *Guard) ask(ctx context.Context, c Call, about subject, draft record) (d
 			}
 			return nil
 		}
-		d = g.mayAsk(p, c.ID, about.hash())
-		if d.Verdict != Ask {
+		d = g.mayAsk(p, call, about.hash(), draft.Deciders)
+		if d.Verdict != agent.Wait {
 			return nil
 		}
-		r = g.propose(p, c, about, draft)
+		r = g.propose(p, call, about, draft)
 		d.Until = r.Until
 		told = r
 		return nil
 	})
 	if err != nil {
-		return Decision{}, fmt.Errorf("actions: ask about a call of %s: %w", c.Tool, err)
+		return agent.Decision{}, fmt.Errorf("actions: ask about a call of %s: %w", about.Tool, err)
 	}
 	if told != nil {
 		g.b.tell(told)
@@ -164,18 +153,17 @@ func (g *Guard) ask(ctx context.Context, c Call, about subject, draft record) (d
 }
 
 // propose adds a question to p: draft, with what is known of it now.
-func (g *Guard) propose(p *page, c Call, about subject, draft record) *record {
+func (g *Guard) propose(p *page, call string, about subject, draft record) *record {
 	r := draft // p may be another page at the next try
 	r.State = Pending
 	r.Chat = g.t.Chat
 	r.Item = g.t.Item
 	r.Turn = g.t.ID
-	r.Call = c.ID
-	r.Tool = c.Tool
+	r.Call = call
+	r.Tool = about.Tool
 	r.Hash = about.hash()
 	r.Requester = about.Requester
 	r.Private = g.t.Private
-	r.Deciders = g.b.deciders(g.t.Person, g.t.Private)
 	r.Asked = p.now
 	r.Until = p.now.Add(g.b.o.For).Truncate(time.Second)
 	p.add(&r)
@@ -184,42 +172,42 @@ func (g *Guard) propose(p *page, c Call, about subject, draft record) *record {
 
 // answer is what became of the question r, now that its turn goes on. good is how long an
 // answer is good.
-func (p *page) answer(r *record, hash string, good time.Duration) Decision {
+func (p *page) answer(r *record, hash string, good time.Duration) agent.Decision {
 	switch {
 	case p.pending(r) && r.Hash == hash:
-		return Decision{Verdict: Ask, Until: r.Until}
+		return agent.Decision{Verdict: agent.Wait, Until: r.Until}
 	case r.State == Pending && r.Hash == hash:
 		p.end(r, Expired)
 	case r.State == Pending:
 		p.end(r, Closed)
 		p.settle(r)
-		return Decision{Say: sayChanged}
+		return agent.Decision{Say: sayChanged}
 	}
 	defer p.settle(r)
 	switch r.State {
 	case Allowed:
 		if r.Hash != hash {
 			r.State = Closed
-			return Decision{Say: sayChanged}
+			return agent.Decision{Say: sayChanged}
 		}
 		if p.now.Sub(r.Decided) > good {
 			r.State = Expired
-			return Decision{Say: sayTooOld}
+			return agent.Decision{Say: sayTooOld}
 		}
 		r.State = Used
-		return Decision{Verdict: Allow}
+		return agent.Decision{Verdict: agent.Allow}
 	case Used:
-		return Decision{Say: sayInterrupted}
+		return agent.Decision{Say: sayInterrupted}
 	case Denied:
-		return Decision{Say: sayDenied}
+		return agent.Decision{Say: sayDenied}
 	case Expired:
-		return Decision{Say: sayExpired}
+		return agent.Decision{Say: sayExpired}
 	}
-	return Decision{Say: sayClosed}
+	return agent.Decision{Say: sayClosed}
 }
 
 // mayAsk says Ask, or why no question is put about a call.
-func (g *Guard) mayAsk(p *page, call, hash string) Decision {
+func (g *Guard) mayAsk(p *page, call, hash string, deciders []string) agent.Decision {
 	asked := 0
 	denied := false
 	for _, r := range p.all {
@@ -230,15 +218,15 @@ func (g *Guard) mayAsk(p *page, call, hash string) Decision {
 	}
 	switch {
 	case g.t.Asked(call):
-		return Decision{Say: sayLost}
+		return agent.Decision{Say: sayLost}
 	case denied:
-		return Decision{Say: sayDeniedAgain}
+		return agent.Decision{Say: sayDeniedAgain}
 	case asked >= MaxQuestions:
-		return Decision{Say: fmt.Sprintf(sayTooMany, MaxQuestions)}
-	case len(g.b.deciders(g.t.Person, g.t.Private)) == 0:
-		return Decision{Say: sayNoDecider}
+		return agent.Decision{Say: fmt.Sprintf(sayTooMany, MaxQuestions)}
+	case len(deciders) == 0:
+		return agent.Decision{Say: sayNoDecider}
 	case len(p.waiting()) >= maxPending:
-		return Decision{Say: sayFull}
+		return agent.Decision{Say: sayFull}
 	}
-	return Decision{Verdict: Ask}
+	return agent.Decision{Verdict: agent.Wait}
 }

@@ -38,11 +38,14 @@ type Question struct {
 	ByName    string
 	// MayAlways: it can be allowed for the future, too. Always: it was.
 	MayAlways, Always bool
+	// Runs: it runs a program.
+	Runs bool
+	// Settled: its turn has read how it ended.
+	Settled bool
 	// Message is the network's id of the message that shows it, "" if that is not known.
 	Message string
 
 	standing string
-	item     string
 	zone     *time.Location
 }
 
@@ -51,8 +54,8 @@ func (p *page) question(r *record) Question {
 	q := Question{
 		ID: r.id, Code: r.Code, State: r.State, Chat: r.Chat, Turn: r.Turn, Call: r.Call, Tool: r.Tool, Shown: r.Shown, Length: r.Length,
 		Files: r.Files, Origins: r.Origins, Why: r.Why, Requester: r.Requester, Deciders: r.Deciders, Asked: r.Asked, Until: r.Until,
-		Decided: r.Decided, By: r.By, ByName: r.ByName, MayAlways: r.Standing != "", Always: r.Always, Message: r.Message, standing: r.Standing, item: r.Item,
-		zone: p.zone,
+		Decided: r.Decided, By: r.By, ByName: r.ByName, MayAlways: r.Standing != "", Always: r.Always, Message: r.Message, standing: r.Standing,
+		zone: p.zone, Runs: r.Runs, Settled: r.Settled,
 	}
 	if q.State == Pending && !p.pending(r) {
 		q.State = Expired
@@ -90,6 +93,15 @@ func (b *Book) Questions(ctx context.Context, chat channels.Key, turn string) ([
 	return slices.DeleteFunc(list, func(q Question) bool { return q.Turn != turn || q.State != Pending }), err
 }
 
+// Find returns the question with an id, of any chat; false if there is none.
+func (b *Book) Find(ctx context.Context, id string) (Question, bool, error) {
+	list, err := b.read(ctx, sessions.NoteFilter{Kind: recordKind, Name: id})
+	if err != nil || len(list) == 0 {
+		return Question{}, false, err
+	}
+	return list[0], true, nil
+}
+
 // Show returns one question by its code or id; false if there is none.
 func (b *Book) Show(ctx context.Context, chat channels.Key, ref string) (Question, bool, error) {
 	list, err := b.List(ctx, chat)
@@ -101,16 +113,16 @@ func (b *Book) Show(ctx context.Context, chat channels.Key, ref string) (Questio
 	return Question{}, false, err
 }
 
-// Unsettled returns the items of the queue whose turns have an answer that they have not
-// read: a crash came in between.
-func (b *Book) Unsettled(ctx context.Context) (items []string, err error) {
-	list, err := b.read(ctx, sessions.NoteFilter{Kind: recordKind, DueBefore: b.o.Now().Add(1000 * time.Hour)})
+// ShownBy returns the question that a message of the network shows; false if it shows
+// none.
+func (b *Book) ShownBy(ctx context.Context, chat channels.Key, message string) (Question, bool, error) {
+	list, err := b.List(ctx, chat)
 	for _, q := range list {
-		if q.State == Allowed || q.State == Denied || q.State == Closed {
-			items = append(items, q.item)
+		if q.Message == message && message != "" {
+			return q, true, err
 		}
 	}
-	return items, err
+	return Question{}, false, err
 }
 
 func (b *Book) read(ctx context.Context, f sessions.NoteFilter) (list []Question, err error) {

@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -42,6 +43,7 @@ const (
 
 // record is the data of a note: one question. It only gains fields.
 type record struct {
+	N         int64        `json:"n"` // orders the records of a chat
 	Code      string       `json:"code"`
 	State     State        `json:"state"`
 	Chat      channels.Key `json:"chat"`
@@ -68,6 +70,7 @@ type record struct {
 	Wrong     int          `json:"wrong,omitempty"`   // wrong codes while it was pending
 	Message   string       `json:"message,omitempty"` // the network's id of what shows it
 	Private   bool         `json:"private,omitempty"` // the chat has one person
+	Runs      bool         `json:"runs,omitempty"`    // it runs a program
 
 	id string // the note's name
 }
@@ -124,7 +127,7 @@ func (b *Book) on(ctx context.Context, chat channels.Key, f func(*page) error) e
 }
 
 func (p *page) sort() {
-	slices.SortStableFunc(p.all, func(a, b *record) int { return a.Asked.Compare(b.Asked) })
+	slices.SortStableFunc(p.all, func(a, b *record) int { return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.N, b.N)) })
 }
 
 // changes are the notes to put, and the names of old records to remove.
@@ -159,6 +162,10 @@ func (p *page) add(r *record) {
 	for r.Code == "" || p.byCode(r.Code) != nil {
 		r.Code = newCode()
 	}
+	if n := len(p.all); n > 0 {
+		r.N = p.all[n-1].N
+	}
+	r.N++
 	p.all = append(p.all, r)
 	p.put(r)
 }

@@ -1,17 +1,9 @@
 package actions
 
-import "strings"
+import (
+	"strings"
 
-// Effect is what a call does to the world. The zero value is the worst that a tool can do
-// without saying so.
-type Effect int
-
-// The effects.
-const (
-	EffectOut  Effect = iota // words leave: another chat, an address that the model made up
-	EffectRead               // changes nothing
-	EffectOwn                // changes what is ours, and can be undone: memory, reminders, our workspace
-	EffectRun                // runs a program
+	"dragoman/agent"
 )
 
 // Rule is what the configuration says about a tool.
@@ -37,7 +29,7 @@ const (
 
 // Situation is what a verdict depends on.
 type Situation struct {
-	Effect Effect
+	Effect agent.Effect
 	Rule   Rule
 	// Tainted: the model had read words that are not the person's when it made the call.
 	Tainted bool
@@ -61,7 +53,7 @@ func Judge(s Situation) Verdict {
 	switch {
 	case s.Rule == RuleDeny:
 		return Refuse
-	case s.Rule == RuleAsk && s.Effect != EffectRead:
+	case s.Rule == RuleAsk && s.Effect != agent.EffectRead:
 		v = min(v, Ask)
 	}
 	if v == Ask && s.Nobody {
@@ -73,20 +65,25 @@ func Judge(s Situation) Verdict {
 // judgeEffect is Judge for tools of which the configuration does not say more than "allow".
 func judgeEffect(s Situation) Verdict {
 	switch s.Effect {
-	case EffectRead:
+	case agent.EffectRead:
 		return Allow
-	case EffectOwn:
+	case agent.EffectOwn:
 		if s.Weighty && (s.Tainted || s.Nobody) {
 			return Ask
 		}
 		return Allow
-	case EffectRun:
+	case agent.EffectRun:
 		return Ask
 	}
 	if s.Tainted || s.Nobody && s.Rule != RuleAllow {
 		return Ask
 	}
 	return Allow
+}
+
+// isOut reports whether words leave by an effect, or nobody knows better.
+func isOut(e agent.Effect) bool {
+	return e != agent.EffectRead && e != agent.EffectOwn && e != agent.EffectRun
 }
 
 // weighty reports whether a call that changes what is ours is noticed late: what is
@@ -124,7 +121,7 @@ var reasons = map[string]string{
 // why says why a call is asked about.
 func why(s Situation, origins []string) string {
 	if !s.Tainted {
-		if s.Effect == EffectRun {
+		if s.Effect == agent.EffectRun {
 			return "it runs a program"
 		}
 		return "the configuration asks for a yes"

@@ -72,6 +72,28 @@ func (q Question) Status() string {
 	return "closed at " + at
 }
 
+// maxBrief is how much of the arguments a line of a list shows, in characters.
+const maxBrief = 60
+
+// Brief is q in a line of a list.
+func (q Question) Brief() string {
+	return fmt.Sprintf("%s: %s, %s", q.Code, brief(q.Tool, q.Shown), q.Status())
+}
+
+// Brief is s in a line of a list.
+func (s Standing) Brief() string {
+	return fmt.Sprintf("%s, since %s", brief(s.Tool, s.Shown), s.At.Format("2 January 2006"))
+}
+
+// brief names a call.
+func brief(tool, args string) string {
+	short := cut(args, maxBrief)
+	if short != args {
+		short += "…"
+	}
+	return visible(tool) + " `" + strings.ReplaceAll(visible(short), "`", "'") + "`"
+}
+
 // DecidedText is the text of q's message after the decision.
 func (q Question) DecidedText() string {
 	return fmt.Sprintf("**%s**: %s.\n\n%s", visible(q.Tool), q.Status(), fenced(q.clipped(maxShown)))

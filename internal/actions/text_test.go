@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"dragoman/agent"
 	"dragoman/internal/actions"
+	"dragoman/sessions"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -18,25 +20,25 @@ func TestJudge(t *testing.T) {
 	)
 	tests := []struct {
 		name   string
-		effect actions.Effect
+		effect agent.Effect
 		rule   actions.Rule
 		weigh  bool
 		// clean, tainted, nobody there and clean, nobody there and tainted
 		want [4]actions.Verdict
 	}{
-		{"read", actions.EffectRead, "", false, [4]actions.Verdict{allow, allow, allow, allow}},
-		{"own", actions.EffectOwn, "", false, [4]actions.Verdict{allow, allow, allow, allow}},
-		{"own and weighty", actions.EffectOwn, "", true, [4]actions.Verdict{allow, ask, refuse, refuse}},
-		{"out", actions.EffectOut, "", false, [4]actions.Verdict{allow, ask, refuse, refuse}},
-		{"run", actions.EffectRun, "", false, [4]actions.Verdict{ask, ask, refuse, refuse}},
-		{"read, ruled ask", actions.EffectRead, actions.RuleAsk, false, [4]actions.Verdict{allow, allow, allow, allow}},
-		{"own, ruled ask", actions.EffectOwn, actions.RuleAsk, false, [4]actions.Verdict{ask, ask, refuse, refuse}},
-		{"out, ruled ask", actions.EffectOut, actions.RuleAsk, false, [4]actions.Verdict{ask, ask, refuse, refuse}},
-		{"out, ruled allow", actions.EffectOut, actions.RuleAllow, false, [4]actions.Verdict{allow, ask, allow, refuse}},
-		{"run, ruled allow", actions.EffectRun, actions.RuleAllow, false, [4]actions.Verdict{ask, ask, refuse, refuse}},
-		{"own and weighty, ruled allow", actions.EffectOwn, actions.RuleAllow, true, [4]actions.Verdict{allow, ask, refuse, refuse}},
-		{"read, ruled deny", actions.EffectRead, actions.RuleDeny, false, [4]actions.Verdict{refuse, refuse, refuse, refuse}},
-		{"an effect that nobody knows", actions.Effect(99), "", false, [4]actions.Verdict{allow, ask, refuse, refuse}},
+		{"read", agent.EffectRead, "", false, [4]actions.Verdict{allow, allow, allow, allow}},
+		{"own", agent.EffectOwn, "", false, [4]actions.Verdict{allow, allow, allow, allow}},
+		{"own and weighty", agent.EffectOwn, "", true, [4]actions.Verdict{allow, ask, refuse, refuse}},
+		{"out", agent.EffectOut, "", false, [4]actions.Verdict{allow, ask, refuse, refuse}},
+		{"run", agent.EffectRun, "", false, [4]actions.Verdict{ask, ask, refuse, refuse}},
+		{"read, ruled ask", agent.EffectRead, actions.RuleAsk, false, [4]actions.Verdict{allow, allow, allow, allow}},
+		{"own, ruled ask", agent.EffectOwn, actions.RuleAsk, false, [4]actions.Verdict{ask, ask, refuse, refuse}},
+		{"out, ruled ask", agent.EffectOut, actions.RuleAsk, false, [4]actions.Verdict{ask, ask, refuse, refuse}},
+		{"out, ruled allow", agent.EffectOut, actions.RuleAllow, false, [4]actions.Verdict{allow, ask, allow, refuse}},
+		{"run, ruled allow", agent.EffectRun, actions.RuleAllow, false, [4]actions.Verdict{ask, ask, refuse, refuse}},
+		{"own and weighty, ruled allow", agent.EffectOwn, actions.RuleAllow, true, [4]actions.Verdict{allow, ask, refuse, refuse}},
+		{"read, ruled deny", agent.EffectRead, actions.RuleDeny, false, [4]actions.Verdict{refuse, refuse, refuse, refuse}},
+		{"an effect that nobody knows", agent.Effect("new"), "", false, [4]actions.Verdict{allow, ask, refuse, refuse}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -74,7 +76,7 @@ func TestWeighty(t *testing.T) {
 		w := newWorld(t)
 		w.call.Tool = tt.tool
 		w.call.Args = tt.args
-		w.call.Effect = actions.EffectOwn
+		w.call.Effect = agent.EffectOwn
 		w.turn.Nobody = tt.nobody
 		if got := w.said(); got != tt.want {
 			t.Errorf("%s %s, nobody there: %t: the guard says %q, want %q", tt.tool, tt.args, tt.nobody, got, tt.want)
@@ -86,7 +88,7 @@ func TestWeighty(t *testing.T) {
 func TestText(t *testing.T) {
 	w := newWorld(t)
 	w.call.Args = "{\"url\":\"https://a.example/\u202egpj.exe\",\"note\":\"one\\ntwo ``` [x](y) <b>\u200b\"}"
-	w.call.Origins = []string{"web:example.org", "others", "mcp:mail", "web:example.org"}
+	w.call.Origins = []sessions.Origin{"web:example.org", "others", "mcp:mail", "web:example.org"}
 	w.said()
 	q := w.question()
 	args := `{"note":"one\ntwo ` + "```" + ` [x](y) <b>\u{200b}","url":"https://a.example/\u{202e}gpj.exe"}`

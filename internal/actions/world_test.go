@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/actions"
 	"dragoman/sessions"
@@ -19,6 +20,13 @@ var (
 	bob     = actions.Who{Channel: "telegram", IDs: []string{"7"}, Name: "Bob"}
 )
 
+// call is what the model wants.
+type call struct {
+	ID, Tool, Args string
+	Effect         agent.Effect
+	Origins        []sessions.Origin
+}
+
 // world is a book over a real store, with a turn of Ann that wants to call a tool after it
 // read a page.
 type world struct {
@@ -27,7 +35,8 @@ type world struct {
 	o     actions.Options
 	book  *actions.Book
 	turn  actions.Turn
-	call  actions.Call
+	call  call
+	who   actions.Who // whose turn it is
 	files []actions.File
 
 	mu     sync.Mutex
@@ -36,7 +45,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, now: time.Date(2026, 11, 28, 14, 0, 0, 0, time.UTC)}
+	w := &world{t: t, who: ann, now: time.Date(2026, 11, 28, 14, 0, 0, 0, time.UTC)}
 	w.store = sqlitetest.Open(t, w.clock)
 	w.o = actions.Options{
 		Zone: time.UTC, Now: w.clock,
@@ -47,10 +56,18 @@ func newWorld(t *testing.T) *world {
 		},
 		Files: func(context.Context, string, map[string]any) ([]actions.File, error) { return w.files, nil },
 	}
-	w.turn = actions.Turn{ID: "telegram:42#1", Chat: private, Item: "in/telegram:42/1", Generation: "20261128_001", Person: ann, Private: true}
-	w.call = actions.Call{ID: "c1", Tool: "web_fetch", Args: `{"url":"https://example.org/?q=secret"}`, Origins: []string{"web"}}
+	w.turn = actions.Turn{ID: "telegram:42#1", Chat: private, Item: "in/telegram:42/1", Generation: "20261128_001", Private: true}
+	w.call = call{ID: "c1", Tool: "web_fetch", Args: `{"url":"https://example.org/?q=secret"}`, Origins: []sessions.Origin{sessions.OriginWeb}}
 	w.open()
 	return w
+}
+
+func (w *world) proposal() agent.Proposal {
+	c := w.call
+	return agent.Proposal{
+		Tool: c.Tool, Effect: c.Effect, Taint: c.Origins,
+		Call: agent.Call{ID: c.ID, Args: []byte(c.Args), Person: channels.Person{IDs: w.who.IDs, Name: w.who.Name}},
+	}
 }
 
 // open makes the book anew, as a restart does.
@@ -71,14 +88,14 @@ func (w *world) later(d time.Duration) {
 // said returns what the guard says about the call: "run", "ask" or the refusal.
 func (w *world) said() string {
 	w.t.Helper()
-	d, err := w.book.Guard(w.turn).Decide(w.t.Context(), w.call)
+	d, err := w.book.Guard(w.turn).Decide(w.t.Context(), w.proposal())
 	if err != nil {
 		w.t.Fatalf("Decide = %v", err)
 	}
 	switch d.Verdict {
-	case actions.Allow:
+	case agent.Allow:
 		return "run"
-	case actions.Ask:
+	case agent.Wait:
 		return "ask"
 	}
 	return d.Say
