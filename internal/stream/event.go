@@ -37,6 +37,7 @@ const (
 	SessionDelete    Name = "session_delete"    // deleted, expired, erased or joined into another
 	SessionChange    Name = "session_change"    // its title or its settings, tags among them, changed: see Why
 	MarkChange       Name = "mark_change"       // somebody has read or pinned a conversation: see Person
+	ApprovalChange   Name = "approval_change"   // somebody was asked about a call, or answered: ID is the question's, Why its state
 	PairingChange    Name = "pairing_change"    // somebody asks to be let in on Channel, was let in, or shut out
 	ContextCompacted Name = "context_compacted" // a summary replaced older messages in the context
 	TurnDone         Name = "turn_done"         // a turn ended, with any outcome
