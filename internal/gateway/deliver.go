@@ -125,6 +125,7 @@ func (g *Gateway) recordOutcome(ctx context.Context, c sessions.Claim, a attempt
 				b.reviveIfFailed()
 			}
 			g.chats.ended(a.d, true)
+			g.shown(ctx, a.d, a.receipt)
 			return true, nil
 		}
 		err = fmt.Errorf("mark %s as sent: %w", a.d.ID, err)
@@ -186,6 +187,7 @@ func (g *Gateway) outbound(b *binding, d sessions.Delivery) channels.Outbound {
 	}
 	o.GoesOn = g.chats.continues(d)
 	o.Finishes = finishes(d)
+	o.Choices = choices(d)
 	b.asFile(&o, d.File)
 	if _, safe := b.Channel.(channels.Deduper); o.Uncertain && o.Edit == "" && !safe {
 		o.Repeats = true

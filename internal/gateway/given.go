@@ -7,6 +7,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/window"
+	"dragoman/internal/actions"
 	"dragoman/internal/admission"
 )
 
@@ -61,5 +62,8 @@ func (g *Gateway) Given(ctx context.Context, t agent.Turn) (res agent.Result, er
 func (g *Gateway) runGiven(ctx context.Context, t agent.Turn) (res agent.Result, err error) {
 	defer recoverTo(&err, "turn "+t.ID)
 	t.Guard = agent.Unguarded
+	if g.opts.Actions != nil {
+		t.Guard = g.opts.Actions.Guard(actions.Turn{ID: t.ID, Chat: t.Key, Nobody: true})
+	}
 	return g.agent.Run(ctx, t)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/actions"
 	"dragoman/internal/admission"
 	"dragoman/internal/metrics"
 	"dragoman/internal/people"
@@ -63,6 +64,9 @@ type Options struct {
 	Gate *people.Gate
 	// Memory is what commands show and change. Nil: there is none.
 	Memory Memory
+	// Actions asks people before a call of a tool that needs a yes. Nil: nobody is asked,
+	// and turns have no guard.
+	Actions *actions.Book
 	// Rules are asked before each turn, in this order. See [Gateway.SetRules].
 	Rules []admission.Rule
 	// Count returns what is added to the store's sums in the commit of a turn that ended with

@@ -38,8 +38,9 @@ type run struct {
 	// kept: what hooks get about the turn is stored with it.
 	kept bool
 
-	parked bool      // when it was left: it has to be resumed
-	since  time.Time // when it went on after it was parked last; zero: it never was
+	askedAbout map[string]bool // calls that somebody was asked about when it was parked
+	parked     bool            // when it was left: it has to be resumed
+	since      time.Time       // when it went on after it was parked last; zero: it never was
 
 	mu   sync.Mutex             // the attendant also journals
 	rows []sessions.InboxRecord // the inbox messages that it answers
@@ -78,6 +79,7 @@ func (g *Gateway) newRun(c sessions.Claim, p sessions.Pending) *run {
 	}
 	r.parked = isParked(p.Steps)
 	r.since = lastResumed(p.Steps)
+	r.askedAbout = askedCalls(p.Steps)
 	for _, w := range p.Messages {
 		r.add(w)
 	}
@@ -140,6 +142,14 @@ func (r *run) handleResult(ctx context.Context, result *agent.Result, err error,
 		r.emitTurnDone(*result, "interrupted", took)
 		return nil // pending again, together with what interrupted it
 	}
+	var waiting *agent.Waiting
+	if errors.As(err, &waiting) && r.job == nil && g.opts.Actions != nil {
+		err = r.wait(ctx, waiting)
+		g.opts.Observer.TurnEnded("parked", took)
+		endSpan(r.span, result, "parked")
+		r.emitTurnDone(*result, "parked", took)
+		return err
+	}
 	began := time.Now().Add(-took)
 	outcome, err := r.finish(ctx, *result, err)
 	g.opts.Observer.TurnEnded(outcome, time.Since(began))
@@ -170,7 +180,7 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 	newest := &r.rows[len(r.rows)-1].Inbound
 	t := &agent.Turn{
 		ID: r.id, Key: r.claim.Key, Person: newest.Sender, Private: newest.Private,
-		Steps: steps, Progress: r.show, Alive: r.noteAlive, MayBeSilent: r.job != nil, Guard: agent.Unguarded,
+		Steps: steps, Progress: r.show, Alive: r.noteAlive, MayBeSilent: r.job != nil,
 		Until: time.Now().Add(r.g.opts.GiveUpAfter - r.age()),
 		Record: func(ctx context.Context, s sessions.Step) error {
 			if s.Kind == sessions.StepModel {
@@ -193,6 +203,7 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 	}
 	if r.job != nil {
 		t.System, t.Operator = jobSystem, true
+		t.Guard = r.guard(sessions.History{})
 		return t, nil
 	}
 	if r.b != nil {
@@ -217,6 +228,7 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 		return nil, &storeError{err}
 	}
 	t.History = r.withOwnModel(t.History)
+	t.Guard = r.guard(t.History)
 	r.history = t.History
 	notes, err := r.g.jobNotes(ctx, r.claim.Key, t.History, r.rows[len(r.rows)-1].Seq)
 	if err != nil {
