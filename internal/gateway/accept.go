@@ -26,6 +26,10 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 	if channels.Invisible(m.Text) && len(m.Attachments) == 0 && m.Deletes == "" {
 		return nil
 	}
+	m, err := g.asAnswer(ctx, m)
+	if err != nil {
+		return err
+	}
 	verdict, err := g.opts.Gate.MayTalk(ctx, m)
 	if err != nil {
 		return err

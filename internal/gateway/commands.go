@@ -29,6 +29,10 @@ var commands = []channels.Command{
 	{Name: "memory", Help: "show what I remember beyond this conversation"},
 	{Name: "remember", Help: "make me remember something"},
 	{Name: "forget", Help: "make me forget something, by its number"},
+	{Name: "approvals", Help: "show what waits for your yes, and what is always allowed"},
+	{Name: "allow", Help: "allow what I asked about, by its code"},
+	{Name: "deny", Help: "refuse what I asked about, by its code"},
+	{Name: "always", Help: "allow it now and whenever it is exactly the same"},
 	{Name: "status", Help: "show the state of this conversation and of the model"},
 	{Name: "start", Help: "say hello"},
 }
@@ -112,6 +116,15 @@ func (g *Gateway) command(ctx context.Context, c command) (done struct{}, err er
 		text, err = g.chooseModel(ctx, m)
 	case "think":
 		text, err = g.chooseThinking(ctx, m)
+	case "allow", "always", "deny", "approvals":
+		if g.opts.Actions == nil {
+			text = g.unknownCommand(m.Key, c.Name)
+			break
+		}
+		if c.Name != "approvals" {
+			return done, g.decide(ctx, m, c.Name)
+		}
+		text, err = g.approvals(ctx, m)
 	case "memory", "remember", "forget":
 		text, err = g.aboutMemory(ctx, m, c.Name)
 	case "status":

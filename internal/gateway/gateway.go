@@ -11,9 +11,9 @@
 // The files, in the order of a message's life:
 //
 //   - accept: binding, supervise, intake, gate, pairing, accept, reset; commands,
-//     stop, ask, watchers
+//     approvals, stop, ask, watchers
 //   - run a turn: work, turn, given, attachments, jobs, live_turn, attendant, finish,
-//     park, failures, outages, notices, summaries
+//     park, asking, failures, outages, notices, summaries
 //   - deliver: split, deliver, interleave, outgoing, in_flight, reconnect
 //   - several nodes: nodes, chat_calls, remote_channel
 //   - the gateway itself: gateway, chat, store, options, drain, retention
@@ -113,7 +113,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		g.bindings[name] = nb
 		opts.Gate.Set(name, b.Policy)
 		if c, ok := b.Channel.(channels.Commander); ok {
-			c.SetCommands(commands)
+			c.SetCommands(g.commands())
 		}
 	}
 	return g, nil

@@ -93,7 +93,14 @@ func (in intake) Press(ctx context.Context, m channels.Inbound) (say string, err
 		in.g.opts.Observer.Accepted(in.b.Channel.Name(), "refused")
 		return sayNotAllowed, nil
 	}
-	if command, _ := parseCommand(m.Text); command == "stop" {
+	command, _ := parseCommand(m.Text)
+	if a, answers := verbs[command]; answers && in.g.opts.Actions != nil {
+		say, err := in.g.pressAnswer(ctx, m, a)
+		if say != "" || err != nil {
+			return say, err
+		}
+	}
+	if command == "stop" {
 		say, err := onNode(ctx, in.g, sessions.Peer{Key: m.Key}, callPress, m, in.g.press)
 		if say != "" || err != nil {
 			return say, err

@@ -142,6 +142,10 @@ func (g *Gateway) overtakeLines(k channels.Key, c sessions.Control, whose string
 // controlled lets everybody know of a command that is stored.
 func (g *Gateway) controlled(ctx context.Context, k channels.Key, outcome sessions.Outcome) {
 	g.settled(ctx, k, false)
+	err := g.closeQuestions(ctx, k)
+	if err != nil && ctx.Err() == nil {
+		g.log(k).Error("questions of an ended turn stay open until they are late", "err", err)
+	}
 	g.chats.welcome(k)
 	g.chats.goesOn(k)
 	g.countCommand(k, outcome)

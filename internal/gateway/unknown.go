@@ -53,7 +53,9 @@ func (g *Gateway) meantBy(word string) string {
 // commands are those that work with these settings.
 func (g *Gateway) commands() (all []channels.Command) {
 	for _, c := range commands {
-		if c.Name != "compact" || !g.summaries.Off() {
+		_, answers := verbs[c.Name]
+		off := c.Name == "compact" && g.summaries.Off() || g.opts.Actions == nil && (answers || c.Name == "approvals")
+		if !off {
 			all = append(all, c)
 		}
 	}
