@@ -44,6 +44,7 @@ type Config struct {
 	Log              Log                `yaml:"log"`
 	Model            Model              `yaml:"model"`
 	Agent            Agent              `yaml:"agent"`
+	Approvals        Approvals          `yaml:"approvals"`
 	Summary          Summary            `yaml:"summary"`
 	Prune            Prune              `yaml:"prune"`
 	Queue            Queue              `yaml:"queue"`
@@ -204,7 +205,13 @@ type Agent struct {
 	PromptFacts  int      `yaml:"prompt_facts" range:"0..50" doc:"How many of the newest facts about a person are put into the prompt of their private chat, up to 4 KiB. 0: the model looks them up with recall. After a new fact, the provider's prompt cache is of no use once."`
 	ToolTimeout  Duration `yaml:"tool_timeout" default:"1m" range:"1s..1h" doc:"Maximum duration of one tool call."`
 	GiveUpAfter  Duration `yaml:"give_up_after" default:"10m" range:"1s..168h" doc:"How long Dragoman keeps trying when it cannot reach the model. The person is told after a minute without the model (or sooner, if the next attempt is further away than that) and again when Dragoman gives up. If the server asks for a longer pause, it is shortened to the time that is left."`
-	Tools        ToolList `yaml:"tools,flow,omitempty" is:"tool" doc:"The tools that the model may use. Unset: all of them; []: none."`
+	Tools        ToolList `yaml:"tools,flow,omitempty" is:"tool" doc:"The tools that the model may use, as a list of names. Unset: all of them; []: none. Or a table of names with allow, ask or deny, like {web_fetch: ask}: all tools but the denied ones are offered, and a person is asked before each call of a tool with ask that does more than read. docs/approvals.md says when a person is asked otherwise."`
+}
+
+// Approvals says who allows what needs a person's yes.
+type Approvals struct {
+	Approvers []string `yaml:"approvers,flow,omitempty" is:"person" doc:"Who may allow in shared chats what needs a yes: operator, or identities on networks, like telegram:123456. In a private chat it is the person, and whoever runs Dragoman may everywhere."`
+	Approve   string   `yaml:"approve" default:"approvers" oneof:"approvers self" doc:"Who may allow it in shared chats without approvers. approvers: nobody, so the model is told that it may not. self: whoever asked."`
 }
 
 // Queue says what happens to messages that arrive during an answer.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -96,6 +97,8 @@ func (d *decoder) value(n *yaml.Node, path string, v reflect.Value, f field) {
 		d.channels(n, path, v)
 	case t == jsonType:
 		d.json(n, path, v)
+	case t == toolsType && n.Kind == yaml.MappingNode:
+		d.toolRules(n, path, v, f)
 	case t.Kind() == reflect.Map:
 		d.table(n, path, v, f)
 	case isSection(t):
@@ -292,6 +295,29 @@ func (d *decoder) table(n *yaml.Node, path string, v reflect.Value, f field) {
 	if all.Len() > 0 {
 		v.Set(all)
 	}
+}
+
+// toolsType is the type of a list of tools, which may also be a table.
+var toolsType = reflect.TypeFor[ToolList]()
+
+// ruleWords are the settings of the rule of a tool.
+var ruleWords = field{name: "rule", tag: `oneof:"allow ask deny"`}
+
+// toolRules decodes a table of tools and their rules.
+func (d *decoder) toolRules(n *yaml.Node, path string, v reflect.Value, f field) {
+	var list ToolList
+	d.keys(n, path, func(key, value *yaml.Node, at string) {
+		name := reflect.New(reflect.TypeFor[string]()).Elem()
+		rule := reflect.New(reflect.TypeFor[string]()).Elem()
+		before := len(d.problems)
+		d.value(key, at, name, f)
+		d.value(value, at, rule, ruleWords)
+		if len(d.problems) == before {
+			list = append(list, name.String()+ruleSign+rule.String())
+		}
+	})
+	slices.Sort(list)
+	v.Set(reflect.ValueOf(list))
 }
 
 func (d *decoder) json(n *yaml.Node, path string, v reflect.Value) {

@@ -18,6 +18,11 @@ func TestToolNames(t *testing.T) {
 		"in capitals":            {"{tools: [Time]}", "[time]", ""},
 		"only a daemon can tell": {"{tools: [far_away, time]}", "[far_away time]", ""},
 		"unknown":                {"{tools: [tame]}", "", `"tame" is not a known value; did you mean "time"?`},
+		"a table":                {"{tools: {Time: DENY, far_away: ask}}", "[far_away: ask time: deny]", ""},
+		"an empty table":         {"{tools: {}}", "all", ""},
+		"an unknown rule":        {"{tools: {time: maybe}}", "", `agent.tools.time: "maybe" is not a known value; write allow, ask or deny`},
+		"a table of the unknown": {"{tools: {tame: ask}}", "", `"tame" is not a known value; did you mean "time"?`},
+		"a table of lists":       {"{tools: {time: [ask]}}", "", "agent.tools.time: expected text"},
 		"empty":                  {`{tools: [""]}`, "", "is not a known value"},
 	} {
 		c, err := load(t, "agent: "+test.text)
@@ -56,5 +61,20 @@ func TestToolNamesWithoutTools(t *testing.T) {
 	o.Tools = nil
 	if _, _, err := config.Load(o); err != nil {
 		t.Error(err)
+	}
+}
+
+// A table stands for all tools, with a rule for some.
+func TestToolRules(t *testing.T) {
+	list := config.ToolList{"time: deny", "web_fetch: ask"}
+	if names := list.Names(); names != nil {
+		t.Errorf("Names = %q, want all", names)
+	}
+	if rules := list.Rules(); len(rules) != 2 || rules["time"] != config.ToolDeny || rules["web_fetch"] != config.ToolAsk {
+		t.Errorf("Rules = %v", rules)
+	}
+	list = config.ToolList{"time"}
+	if list.Rules() != nil || len(list.Names()) != 1 {
+		t.Errorf("a list has the names %q and the rules %v", list.Names(), list.Rules())
 	}
 }

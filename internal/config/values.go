@@ -3,6 +3,7 @@ package config
 import (
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"dragoman/agent/window"
@@ -32,11 +33,57 @@ func parseThreshold(text string) (window.Threshold, error) {
 }
 
 // ToolList are names of tools. Nil stands for all tools, also those that nobody knows
-// yet, and an empty list for none.
+// yet, and an empty list for none. Written as a table, its entries have a rule each, as in
+// "web_fetch: ask", and stand for all tools but the denied ones.
 type ToolList []string
+
+// ruleSign stands between the name and the rule of a tool.
+const ruleSign = ": "
+
+// The rules of tools.
+const (
+	ToolAllow = "allow"
+	ToolAsk   = "ask"
+	ToolDeny  = "deny"
+)
+
+// ApproveSelf is the value of Approvals.Approve that lets whoever asked decide.
+const ApproveSelf = "self"
 
 // IsZero reports whether the list is unset.
 func (l ToolList) IsZero() bool { return l == nil }
+
+// Names are the names of the list; nil for all tools but the denied ones.
+func (l ToolList) Names() []string {
+	if len(l.Rules()) > 0 {
+		return nil
+	}
+	return l
+}
+
+// Rules are what the table says about each tool, by its name; nil without a table.
+func (l ToolList) Rules() map[string]string {
+	var rules map[string]string
+	for _, entry := range l {
+		name, rule, is := strings.Cut(entry, ruleSign)
+		if !is {
+			continue
+		}
+		if rules == nil {
+			rules = map[string]string{}
+		}
+		rules[name] = rule
+	}
+	return rules
+}
+
+// MarshalYAML writes the list as it was read.
+func (l ToolList) MarshalYAML() (any, error) {
+	if rules := l.Rules(); rules != nil {
+		return rules, nil
+	}
+	return []string(l), nil
+}
 
 // kind has the name of a type of value, what to write, and how to read it.
 type kind struct {
