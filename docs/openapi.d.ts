@@ -1,4 +1,41 @@
 // The types of Dragoman's API, made from openapi.json by a test. Do not edit.
+/** Approval is a call of a tool that somebody was asked about. */
+export interface Approval {
+  /** it was */
+  always?: boolean;
+  /** Arguments are those of the call, as JSON: at most 12,000 characters of Length. */
+  arguments: string;
+  asked: string;
+  /** who decided */
+  by?: string;
+  /** Code is what people write to answer it in the chat. */
+  code: string;
+  decided?: string;
+  id: string;
+  /** where it is asked */
+  key: Key;
+  length: number;
+  /** MayAlways: it can be allowed for the future, too. */
+  may_always?: boolean;
+  /** Mine: the caller may answer it. */
+  mine?: boolean;
+  /** Requester is for whom it is done: an identity like telegram:42. */
+  requester: string;
+  /** State is pending, allowed, used, denied, expired or closed. */
+  state: string;
+  tool: string;
+  turn: string;
+  until: string;
+  /** it is asked about */
+  why: string;
+}
+/** Page is one page of a list. */
+export interface ApprovalPage {
+  /** never null */
+  data: (Approval)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
 /** Asked is a question and its answer. */
 export interface Asked {
   answer: string;
@@ -148,6 +185,14 @@ export interface Day {
   messages: number;
   usage: Usage;
 }
+/** Decision is what became of an answer. */
+export interface Decision {
+  approval: Approval;
+  /** Changed: the answer counted. Else it was settled before, as Approval says. */
+  changed: boolean;
+  /** the same in words */
+  text: string;
+}
 /** ErasePlan is what an erasure would remove. */
 export interface ErasePlan {
   /** Conversations are removed as a whole. */
@@ -224,7 +269,7 @@ export interface Event {
   delivery?: string;
   due?: string;
   /** see EventTypes */
-  event: "message_accepted" | "delivery_changed" | "job_done" | "turn_begun" | "text" | "thought" | "tool_begun" | "tool_ended" | "turn_done" | "settled" | "session_create" | "session_save" | "session_delete" | "session_change" | "mark_change" | "feedback_change" | "context_compacted" | "delivery_dead" | "pairing_change" | "channel_failed" | "channel_back" | "model_down" | "model_back" | "disk_full" | "hello" | "reset" | "ended";
+  event: "message_accepted" | "delivery_changed" | "job_done" | "turn_begun" | "text" | "thought" | "tool_begun" | "tool_ended" | "turn_done" | "settled" | "session_create" | "session_save" | "session_delete" | "session_change" | "mark_change" | "feedback_change" | "approval_change" | "context_compacted" | "delivery_dead" | "pairing_change" | "channel_failed" | "channel_back" | "model_down" | "model_back" | "disk_full" | "hello" | "reset" | "ended";
   generation?: string;
   id?: string;
   input_tokens?: number;
@@ -799,6 +844,23 @@ export interface SharedPart {
   key: Key;
   messages: number;
 }
+/** Standing is a call that is always allowed in a conversation. */
+export interface Standing {
+  /** as JSON, perhaps cut */
+  arguments: string;
+  at: string;
+  by: string;
+  id: string;
+  key: Key;
+  tool: string;
+}
+/** Page is one page of a list. */
+export interface StandingPage {
+  /** never null */
+  data: (Standing)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
 /** Status is Info and the state of the queues. */
 export interface Status {
   /** that Unsent belong to: one on IRC can be a hundred lines */
@@ -968,6 +1030,34 @@ export interface UsedRow {
 
 /** The verbs, by method and path. */
 export interface Operations {
+  /** The calls of tools that somebody was asked about, the newest first: those in conversations that you may read, and those that you may decide. */
+  "GET /approvals": {
+    query: {
+      after?: string;
+      key?: Key;
+      limit?: number;
+      pending?: boolean;
+    };
+    answer: ApprovalPage;
+  };
+  /** One of them. */
+  "GET /approvals/{id}": {
+    path: {
+      id: string;
+    };
+    answer: Approval;
+  };
+  /** Answers a question, if you may decide it. Whoever runs Dragoman may everywhere, with the scope operate. A second answer changes nothing, and is told what was decided. */
+  "POST /approvals/{id}": {
+    path: {
+      id: string;
+    };
+    body: {
+      /** Answer is allow, deny or always: now, and whenever it is exactly the same. */
+      answer: string;
+    };
+    answer: Decision;
+  };
   /** Asks a question in a conversation and waits for the answer; other people than the operator in their rooms. A repeat with the same `id` only waits. */
   "POST /ask": {
     body: {
@@ -1240,6 +1330,14 @@ export interface Operations {
     };
     answer: Running;
   };
+  /** Takes one of them back: it is asked about again. */
+  "DELETE /conversations/{key}/standings/{id}": {
+    path: {
+      id: string;
+      key: Key;
+    };
+    answer: void;
+  };
   /** Stops the running turn and keeps what it said so far, as `/stop` does. */
   "POST /conversations/{key}/stop": {
     path: {
@@ -1509,6 +1607,13 @@ export interface Operations {
   /** Every setting with its value and where it is from, without secrets, and what `dragoman check` finds. */
   "GET /settings": {
     answer: Configuration;
+  };
+  /** The calls that are always allowed, in conversations that you may read. */
+  "GET /standings": {
+    query: {
+      key?: Key;
+    };
+    answer: StandingPage;
   };
   /** Messages and tokens of the last seven days, and the conversations with the most tokens. */
   "GET /statistics": {

@@ -52,6 +52,8 @@ type Options struct {
 	Ask Asker
 	// Talk is what can be done in a conversation. Nil: no daemon runs.
 	Talk Talk
+	// Approvals has what needs a yes. Nil: no daemon runs.
+	Approvals Approvals
 	// Callers takes calls of webhooks. Nil: no daemon runs.
 	Callers Callers
 	// Reads decides who may read what. Nil: only the operator at the socket reads, and

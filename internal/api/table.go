@@ -214,6 +214,27 @@ var (
 		Doc: "Gives an entry up.",
 	}, (*server).drop}
 
+	ListApprovals = Verb[ApprovalQuery, Page[Approval]]{Spec{
+		Method: get, Path: "/approvals", Scope: people.Chat, Within: callWithin,
+		Doc: "The calls of tools that somebody was asked about, the newest first: those in conversations that you may read, and those that you may decide.",
+	}, (*server).approvals}
+	ReadApproval = Verb[ApprovalID, Approval]{Spec{
+		Method: get, Path: "/approvals/{id}", Scope: people.Chat, Within: callWithin,
+		Doc: "One of them.",
+	}, (*server).approval}
+	AnswerApproval = Verb[Answer, Decision]{Spec{
+		Method: post, Path: "/approvals/{id}", Scope: people.Chat, Within: callWithin, Act: "approval",
+		Doc: "Answers a question, if you may decide it. Whoever runs Dragoman may everywhere, with the scope operate. A second answer changes nothing, and is told what was decided.",
+	}, (*server).decide}
+	ListStandings = Verb[OptionalKey, Page[Standing]]{Spec{
+		Method: get, Path: "/standings", Scope: people.Chat, Within: callWithin,
+		Doc: "The calls that are always allowed, in conversations that you may read.",
+	}, (*server).standings}
+	RevokeStanding = Order[StandingID]{Spec{
+		Method: del, Path: "/conversations/{key}/standings/{id}", Scope: people.Chat, Within: callWithin, Act: "approval revoke",
+		Doc: "Takes one of them back: it is asked about again.",
+	}, (*server).revoke}
+
 	ListJobs = Verb[None, Page[Job]]{Spec{
 		Method: get, Path: "/jobs", Scope: people.Chat, Within: callWithin,
 		Doc: "The jobs: all with the scope operate, else those that write to one's own conversations.",
@@ -337,6 +358,7 @@ var table = []Route{
 	PutPrompt.route(), EditMessage.route(), GiveFeedback.route(), TakeFeedbackBack.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),
 	ListFacts.route(), Forget.route(),
 	ListQueue.route(), ShowQueue.route(), RetryQueue.route(), DropQueue.route(),
+	ListApprovals.route(), ReadApproval.route(), AnswerApproval.route(), ListStandings.route(), RevokeStanding.route(),
 	ListJobs.route(), ListOccurrences.route(), RunJob.route(),
 	ListPairings.route(), ApprovePairing.route(), Unpair.route(),
 	ListPeople.route(), JoinPeople.route(), PartPeople.route(),
