@@ -178,7 +178,8 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("app: %w", err)
 	}
-	list, missing := box.Allowed(d.cfg.Agent.Tools)
+	list, missing := box.Allowed(d.cfg.Agent.Tools.Names())
+	list = d.notDenied(list)
 	if len(missing) > 0 {
 		d.log.Warn("agent.tools names tools that do not exist here, so the model is not offered them: correct the names, or remove them", "tools", missing)
 	}

@@ -27,6 +27,7 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/tools"
 	"dragoman/channels"
+	"dragoman/internal/actions"
 	"dragoman/internal/api"
 	"dragoman/internal/config"
 	"dragoman/internal/gateway"
@@ -105,6 +106,7 @@ type Daemon struct {
 	channels  *adapters
 	links     *linking.Links
 	gateway   *gateway.Gateway
+	book      *actions.Book  // what needs a yes
 	zone      *time.Location // of days: agent.time_zone
 	turns     int            // conversations that are answered at the same time
 	beats     *beats
@@ -290,6 +292,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	}
 	messages, bytes := gateway.HistoryFor(window)
 	d.turns = maxTurns(d.cfg, d.models.IsLocal(), memoryLimit())
+	d.book = d.newBook()
 	d.gateway, err = gateway.New(gateway.Store{
 		Inbox: d.store, Work: d.store, Outbox: d.store, Conversations: d.store, People: d.store, Leases: countedLeases{d.store, d.metrics}, Records: d.store,
 	}, d.agent, d.channels.bindings, gateway.Options{
@@ -306,7 +309,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		},
 		About: gateway.About{Version: d.opts.Version, Model: d.models.Main.Name(), OneModel: d.models.Other == nil, Models: d.choices},
 		Queue: gateway.Mode(d.cfg.Queue.Mode), Reset: resetOf(d.cfg.Sessions.Reset),
-		Rules: d.rules(d.cfg), Count: d.countTurn, People: d.people, Gate: d.gate, Known: d.known(), Memory: people.Memory{Facts: d.store}, Heartbeats: d.beats, Media: d.files, Events: d.events,
+		Actions: d.book, Rules: d.rules(d.cfg), Count: d.countTurn, People: d.people, Gate: d.gate, Known: d.known(), Memory: people.Memory{Facts: d.store}, Heartbeats: d.beats, Media: d.files, Events: d.events,
 		Audit: auditLog(d.state).Record, Observer: d.metrics, Traces: d.traces, Logger: d.log,
 		Keep: d.hooks.Keep,
 	})

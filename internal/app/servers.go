@@ -259,6 +259,7 @@ func (d *Daemon) verbs() http.Handler {
 		o.Log = d.logTail()
 		o.Listening = d.events
 		o.Talk = doors{d}
+		o.Approvals = approvals{d.book, d.gateway}
 		o.Callers = callers{d.incoming}
 		o.Configuration = d.configuration
 		o.Stopping = d.stopping

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,6 +43,7 @@ func TestOfferedTools(t *testing.T) {
 		"unset":                      {"{}", tools.Names(), "", "You cannot remind anybody of something or act later, write to other people or chats, search the web, run programs or make pictures:"},
 		"some":                       {"{tools: [web_fetch, time]}", []string{"time", "web_fetch"}, "", "You cannot remind anybody of something or act later, write to other people or chats, search the web, keep files, "},
 		"with a prompt of one's own": {"{tools: [remember], system_prompt: Rhyme.}", []string{"remember"}, "", "You cannot remind anybody of something or act later, "},
+		"a table":                    {"{tools: {web_fetch: ask, time: deny}}", slices.DeleteFunc(tools.Names(), func(name string) bool { return name == "time" }), "", "You cannot remind"},
 		"none":                       {"{tools: []}", nil, "", "You cannot remind anybody of something or act later, write to other people or chats, search the web, open web pages, "},
 		"one that no server has":     {"{tools: [files__read, time]}", []string{"time"}, "files__read", "You cannot remind"},
 		"only such that none have":   {"{tools: [files__read]}", nil, "files__read", "You cannot remind"},

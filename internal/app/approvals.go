@@ -1,0 +1,62 @@
+package app
+
+import (
+	"time"
+
+	"dragoman/agent"
+	"dragoman/internal/actions"
+	"dragoman/internal/api"
+	"dragoman/internal/config"
+	"dragoman/internal/gateway"
+	"dragoman/internal/stream"
+)
+
+// builtinRules are those of tools about which the configuration says nothing. A job that
+// shall look at the news makes up addresses, and before it has read one there is nothing
+// foreign that could choose them.
+var builtinRules = map[string]actions.Rule{"web_fetch": actions.RuleAllow}
+
+// newBook makes the book of what needs a yes, as the configuration says.
+func (d *Daemon) newBook() *actions.Book {
+	rules := map[string]actions.Rule{}
+	for name, rule := range builtinRules {
+		rules[name] = rule
+	}
+	for name, rule := range d.cfg.Agent.Tools.Rules() {
+		rules[name] = actions.Rule(rule)
+	}
+	return actions.New(d.store, actions.Options{
+		Rules: rules, Approvers: d.cfg.Approvals.Approvers, Self: d.cfg.Approvals.Approve == config.ApproveSelf,
+		Zone: zoneOf(d.cfg.Agent.TimeZone), Log: d.log,
+		Tell: func(e actions.Event) {
+			d.events.Publish(stream.Event{Event: stream.ApprovalChange, At: time.Now(), Key: e.Chat, ID: e.ID, Turn: e.Turn, Tool: e.Tool, Why: string(e.State)})
+		},
+	})
+}
+
+// approvals is what the API does with questions: the book's, and the gateway's answer.
+type approvals struct {
+	*actions.Book
+	*gateway.Gateway
+}
+
+var _ api.Approvals = approvals{}
+
+// EffectOf implements [agent.EffectTool] for tools that do.
+func (t counted) EffectOf(c agent.Call, seen agent.Seen) agent.Effect {
+	if able, ok := t.Tool.(agent.EffectTool); ok {
+		return able.EffectOf(c, seen)
+	}
+	return t.Spec().Effect
+}
+
+// notDenied returns list without the tools that the configuration denies.
+func (d *Daemon) notDenied(list []agent.Tool) (kept []agent.Tool) {
+	rules := d.cfg.Agent.Tools.Rules()
+	for _, t := range list {
+		if rules[t.Spec().Name] != config.ToolDeny {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
