@@ -104,7 +104,10 @@ func TestSummarize(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Summarize() = %v", err)
 	}
-	want := sessions.Summary{Text: "Ada asked for 20 things.", CoversSeq: 111, Generation: "20260301_001", Model: "scripted", At: t0}
+	want := sessions.Summary{
+		Text: "Ada asked for 20 things.", CoversSeq: 111, Generation: "20260301_001", Model: "scripted", At: t0,
+		Origins: []sessions.Origin{sessions.OriginOthers}, // nobody knows those of the summary before
+	}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("Summary (-want +got):\n%s", diff)
 	}
