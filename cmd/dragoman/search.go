@@ -67,7 +67,7 @@ func (k *sessionsSearchCmd) Run(e *env, c *cli) error {
 			return
 		}
 		for _, f := range found.Data {
-			e.say("%s  %s  %s  message %d", oneLine(f.Key.String()), f.Message.At.Local().Format("2006-01-02 15:04"), oneLine(speaker(f.Message)), f.Message.Seq)
+			e.say("%s  %s  %s  message %d%s", oneLine(f.Key.String()), f.Message.At.Local().Format("2006-01-02 15:04"), oneLine(speaker(f.Message)), f.Message.Seq, replacedMark(f.Message))
 			e.say("    %s", around(f.Message.Content, k.Query, e.lineWidth()-4))
 		}
 		if found.Next != "" {

@@ -233,10 +233,7 @@ func messageText(m api.Message) string {
 	if m.Synthetic {
 		b.WriteString(" (note)")
 	}
-	if m.ReplacedBy > 0 {
-		b.WriteString(" (replaced)")
-	}
-	b.WriteString("\n")
+	b.WriteString(replacedMark(m) + "\n")
 	for _, call := range m.ToolCalls {
 		fmt.Fprintf(&b, "    → %s %s\n", oneLine(call.Name), oneLine(call.Arguments))
 	}
@@ -244,6 +241,14 @@ func messageText(m api.Message) string {
 		b.WriteString("    " + sessions.Printable(strings.TrimRight(line, "\r\n")) + "\n")
 	}
 	return b.String()
+}
+
+// replacedMark says that m counts no longer, if so.
+func replacedMark(m api.Message) string {
+	if m.ReplacedBy > 0 {
+		return " (replaced)"
+	}
+	return ""
 }
 
 // withoutSpeaker is the content of m without the sender's name, which messages of

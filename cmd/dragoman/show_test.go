@@ -250,3 +250,25 @@ func TestShowNamesOnce(t *testing.T) {
 		t.Errorf("a name stands twice:\n%s", out)
 	}
 }
+
+// What was replaced says so, in a transcript and in a search, and the rest does not.
+func TestShowMarksWhatWasReplaced(t *testing.T) {
+	w := newWorld(t)
+	ann := channels.Inbound{Key: channels.MustKey("irc:#go"), Sender: channels.Person{IDs: []string{"ann"}, Name: "ann"}, At: clock}
+	said, anew := ann, ann
+	said.ID, said.Text = "1", "/x"
+	anew.ID, anew.Text = "2", "which needle?"
+	for _, e := range []sessions.Entry{
+		{Inbound: said, Answered: true, Append: []sessions.Message{
+			{Role: sessions.RoleUser, Name: "ann", Sender: "ann", Content: "first needle", At: clock},
+			{Role: sessions.RoleUser, Name: "ann", Sender: "ann", Content: "second needle", At: clock},
+		}},
+		{Inbound: anew, Replaces: 2},
+	} {
+		if _, err := w.daemon.store.Accept(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.want([]string{"  ann\n    first needle\n", "  ann (replaced)\n    second needle\n", "  ann (note)\n"}, "sessions", "show", "irc:#go")
+	w.want([]string{"message 1\n", "message 2 (replaced)\n"}, "sessions", "search", "needle")
+}
