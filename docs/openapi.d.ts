@@ -607,6 +607,24 @@ export interface MessagePage {
   /** Next is the "after" of the next page. "": this is the last one. */
   next?: string;
 }
+/** ModelChoice is a model that a prompt or a conversation may name. */
+export interface ModelChoice {
+  /** Default says that it answers where nothing else is said. */
+  default?: boolean;
+  /** Input and Output are what a million tokens cost, in the currency of the configured prices, left out where there are none. */
+  input?: number;
+  name: string;
+  output?: number;
+  /** Window is its context window in tokens, left out if that is not known. */
+  window?: number;
+}
+/** Page is one page of a list. */
+export interface ModelChoicePage {
+  /** never null */
+  data: (ModelChoice)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
 /** ModelFeedback counts what people think of the answers of a model. */
 export interface ModelFeedback {
   down: number;
@@ -1489,6 +1507,10 @@ export interface Operations {
       text?: string;
     };
     answer: LogRecord;
+  };
+  /** The models that a prompt or a conversation may name, with window and prices, as `/model` lists them. */
+  "GET /models": {
+    answer: ModelChoicePage;
   };
   /** The nodes that work on the store. */
   "GET /nodes": {

@@ -44,6 +44,8 @@ type Options struct {
 	Approve func(ctx context.Context, code string, now time.Time) (sessions.Pairing, error)
 	// Figures has those of the last hour, and of the channels' last day. Nil: no daemon runs.
 	Figures Figuring
+	// Models are those that a prompt may name, the usual one first. Nil: no daemon runs.
+	Models func() []ModelChoice
 	// Log has the newest records of the log. Nil: no daemon runs.
 	Log *LogTail
 	// Phones links channels to phones.

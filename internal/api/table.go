@@ -34,6 +34,10 @@ var (
 		Method: get, Path: "/health", Scope: people.Read, Within: callWithin,
 		Doc: "What `GET /status` says, and the figures of the last hour, every 15 seconds, of each node: to plot as they are.",
 	}, (*server).health}
+	ListModels = Verb[None, Page[ModelChoice]]{Spec{
+		Method: get, Path: "/models", Scope: people.Chat, Within: callWithin,
+		Doc: "The models that a prompt or a conversation may name, with window and prices, as `/model` lists them.",
+	}, (*server).models}
 	ListNodes = Verb[None, Nodes]{Spec{
 		Method: get, Path: "/nodes", Scope: people.Read, Within: callWithin,
 		Doc: "The nodes that work on the store.",
@@ -351,7 +355,7 @@ var (
 
 // table is the one table of verbs. A verb that is not in it is not served.
 var table = []Route{
-	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ReadLog.route(), followLog.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(),
+	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ReadLog.route(), followLog.route(), ListModels.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(),
 	ListFeedback.route(), CountFeedback.route(),
 	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), ListFiles.route(), exportThem.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),

@@ -236,6 +236,7 @@ func described(dead, aside, fact string) [][3]string {
 	return [][3]string{
 		{"GET", "/status"},
 		{"GET", "/health"},
+		{"GET", "/models"},
 		{"GET", "/settings"},
 		{"GET", "/log?level=info&channel=web&limit=5"},
 		{"GET", "/log/events?limit=5"},

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"dragoman/agent"
+	"dragoman/internal/api"
 	"dragoman/internal/gateway"
 	"dragoman/internal/openai"
 	"dragoman/internal/respond"
@@ -54,6 +55,14 @@ func (d *Daemon) choices() (all []gateway.Model) {
 			}
 		}
 		all = append(all, m)
+	}
+	return all
+}
+
+// modelChoices are the choices as the API lists them.
+func (d *Daemon) modelChoices() (all []api.ModelChoice) {
+	for i, m := range d.choices() {
+		all = append(all, api.ModelChoice{Name: m.Name, Default: i == 0, Window: m.Window, Input: m.Input, Output: m.Output})
 	}
 	return all
 }

@@ -257,6 +257,7 @@ func (d *Daemon) verbs() http.Handler {
 		o.PageURL = d.pageURL
 		o.Figures = figures{d}
 		o.Log = d.logTail()
+		o.Models = d.modelChoices
 		o.Listening = d.events
 		o.Talk = doors{d}
 		o.Approvals = approvals{d.book, d.gateway}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"dragoman/agent/agenttest"
 	"dragoman/internal/api"
 )
 
@@ -31,4 +32,19 @@ func TestSettingsThatNeedARestart(t *testing.T) {
 	p.write(text)
 	r.hangup <- struct{}{}
 	r.until("the setting of before", func() bool { return len(restart()) == 0 })
+}
+
+// The models that a prompt may name are listed, the usual one first, with what is known.
+func TestModelsAreListed(t *testing.T) {
+	t.Parallel()
+	server := agenttest.Serve(t, agenttest.Options{Models: []string{"main", "small"}})
+	r := newPlace(t, `model: {type: openai, base_url: "`+server.URL()+`", name: main, context_window: 100000, prices: {input: 2, output: 8}, others: [{name: small, context_window: 8000}]}`).run()
+	got, err := api.ListModels.Call(t.Context(), r.admin, api.None{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []api.ModelChoice{{Name: "main", Default: true, Window: 100000, Input: 2, Output: 8}, {Name: "small", Window: 8000}}
+	if !slices.Equal(got.Data, want) {
+		t.Errorf("the models are %+v, want %+v", got.Data, want)
+	}
 }
