@@ -150,6 +150,7 @@ func (a *attendant) preview(ctx context.Context) time.Duration {
 	}
 	now, ok := a.r.live.beginPreview()
 	if !ok {
+		a.removeNote(ctx)
 		return p.PreviewEvery()
 	}
 	now.Turn, now.ReplyTo = a.r.id, a.replyTo
@@ -179,6 +180,19 @@ func (a *attendant) preview(ctx context.Context) time.Duration {
 	return p.PreviewEvery()
 }
 
+// removeNote takes back a message with a note like "Organizing the conversation…" as soon as
+// it is no longer true: the first word, which would edit it, may be minutes away.
+func (a *attendant) removeNote(ctx context.Context) {
+	from, able := ability[channels.Retractor](a.r.b)
+	if !able {
+		return
+	}
+	if id := a.r.live.beginNoteRemoval(); id != "" {
+		defer a.r.live.endNoteRemoval()
+		a.r.retractPreview(ctx, from, id)
+	}
+}
+
 // retract removes a preview whose turn is over, because a message that it answers was
 // deleted or edited meanwhile. The turn that runs instead does not know it.
 func (a *attendant) retract(ctx context.Context, id string) {
@@ -187,7 +201,7 @@ func (a *attendant) retract(ctx context.Context, id string) {
 	if !ok {
 		return
 	}
-	if err := a.r.retract(ctx, from, id); err != nil {
+	if err := retract(ctx, from, a.r.claim.Key, id); err != nil {
 		a.r.log().Warn("could not remove the preview of an unfinished answer", "err", err)
 	}
 }

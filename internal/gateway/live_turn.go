@@ -34,6 +34,7 @@ type liveTurn struct {
 	progress agent.Progress
 	thoughts channels.Thoughts // not shown in a preview yet
 	preview  string            // the id of the message that shows the answer
+	noteOnly bool              // that message shows nothing but a note
 	showing  chan struct{}     // closed when the preview in flight has ended; nil: none
 	muted    bool              // no more previews: a command ends the turn
 	over     bool              // its answer is committed: commands no longer end it
@@ -210,8 +211,33 @@ func (t *liveTurn) beginPreview() (p channels.Preview, ok bool) {
 	if t.muted || p.Text == "" && p.Note == "" && p.Thoughts == "" {
 		return p, false
 	}
+	t.noteOnly = p.Text == "" && p.Thoughts == ""
 	t.showing = make(chan struct{})
 	return p, true
+}
+
+// beginNoteRemoval returns the message that shows a note which no longer holds, and nothing
+// else; "" if there is none. If there is one, the answer no longer edits it, and
+// endNoteRemoval must be called.
+func (t *liveTurn) beginNoteRemoval() (id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.muted || !t.noteOnly || t.progress.Text != "" || t.progress.Note != "" {
+		return ""
+	}
+	id = t.preview
+	if id != "" {
+		t.preview = ""
+		t.showing = make(chan struct{})
+	}
+	return id
+}
+
+func (t *liveTurn) endNoteRemoval() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.showing)
+	t.showing = nil
 }
 
 // endPreview notes the id of the message that shows the preview, "" if there is

@@ -47,11 +47,16 @@ func (r *run) removePreview(ctx context.Context) {
 		return
 	}
 	r.live.dropPreview()
+	r.retractPreview(ctx, retractor, shown)
+}
+
+// retractPreview removes the message of a preview, which the answer no longer edits.
+func (r *run) retractPreview(ctx context.Context, retractor channels.Retractor, shown string) {
 	// First the journal: after a crash the answer is a new message, too.
 	none := sessions.Step{Kind: sessions.StepPreview, At: r.g.opts.Now()}
 	err := r.g.store.AppendStep(ctx, r.claim, r.id, r.bound(), none)
 	if err == nil {
-		err = r.retract(ctx, retractor, shown)
+		err = retract(ctx, retractor, r.claim.Key, shown)
 	}
 	if err != nil && ctx.Err() == nil {
 		r.log().Warn("could not remove the preview of an unfinished answer", "turn", r.id, "err", err)
@@ -60,11 +65,11 @@ func (r *run) removePreview(ctx context.Context) {
 
 // retract removes a message that the network shows. It recovers from a panic of the
 // adapter.
-func (r *run) retract(ctx context.Context, from channels.Retractor, id string) (err error) {
-	defer recoverTo(&err, "retract on "+r.claim.Key.Channel())
+func retract(ctx context.Context, from channels.Retractor, k channels.Key, id string) (err error) {
+	defer recoverTo(&err, "retract on "+k.Channel())
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attendTimeout)
 	defer cancel()
-	return from.Retract(ctx, r.claim.Key, id)
+	return from.Retract(ctx, k, id)
 }
 
 // notice sends the notice called name about something, once, and reports whether this is

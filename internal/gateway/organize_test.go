@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,6 +92,62 @@ func TestOrganizingIsShownToThoseWhoWait(t *testing.T) {
 			t.Error("the note is in the transcript")
 		}
 	})
+}
+
+// The note goes when it is no longer true: at once if no word is there to replace it, also
+// when a command ends the turn.
+func TestOrganizingIsTakenBack(t *testing.T) {
+	note := agent.Progress{Note: organizing}
+	for name, test := range map[string]struct {
+		shows     []agent.Progress // one each half a minute
+		command   string           // after a minute and a quarter
+		retracted int
+		want      []string // texts, with the message that they edit
+	}{
+		"the model thinks":         {[]agent.Progress{note, {}, {}}, "", 1, []string{"done"}},
+		"words come":               {[]agent.Progress{note, {Text: "do"}, {}}, "", 0, []string{"done>p1"}},
+		"words were there":         {[]agent.Progress{{Text: "do", Note: organizing}, {Text: "do"}}, "", 0, []string{"done>p1"}},
+		"twice":                    {[]agent.Progress{note, {}, note, {}}, "", 2, []string{"done"}},
+		"no note":                  {[]agent.Progress{{}, {}}, "", 0, []string{"done"}},
+		"a stop under the note":    {[]agent.Progress{{}, note, note, note}, "/stop", 0, []string{"Stopped.>p1"}},
+		"a stop after it":          {[]agent.Progress{note, {}, {}, {}}, "/stop", 1, []string{"Stopped."}},
+		"a new conversation under": {[]agent.Progress{{}, note, note, note}, "/new", 1, []string{"A new conversation begins. The old one is kept. I have not answered “hello”."}},
+		"a new one after it":       {[]agent.Progress{note, {}, {}, {}}, "/new", 1, []string{"A new conversation begins. The old one is kept. I have not answered “hello”."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t)
+				w.agent.run = func(ctx context.Context, turn agent.Turn) (string, error) {
+					for _, p := range test.shows {
+						turn.Progress(p)
+						if !sleep(ctx, 30*time.Second) {
+							return "", ctx.Err()
+						}
+					}
+					return "done", nil
+				}
+				w.say("1", "hello")
+				time.Sleep(75 * time.Second)
+				if test.command != "" {
+					w.say("1", test.command)
+				}
+				time.Sleep(time.Hour)
+				w.net.mu.Lock()
+				defer w.net.mu.Unlock()
+				var got []string
+				for _, m := range w.net.sent {
+					text := m.Text
+					if m.Edit != "" {
+						text += ">" + m.Edit
+					}
+					got = append(got, text)
+				}
+				if len(w.net.retracted) != test.retracted || !slices.Equal(got, test.want) {
+					t.Errorf("%d previews were taken back, want %d; sent %q, want %q", len(w.net.retracted), test.retracted, got, test.want)
+				}
+			})
+		})
+	}
 }
 
 // Options.Summarizers bounds the summaries in the background over all

@@ -122,9 +122,23 @@ func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions
 	}
 	if got.Outcome == sessions.Done {
 		g.overtakeLines(m.Key, c, whose, got.Seq, len(e.Replies))
+		g.takeBack(ctx, e, preview)
 	}
 	g.controlled(ctx, m.Key, got.Outcome)
 	return nil
+}
+
+// takeBack removes the preview with this id, if there is one that no reply of the command e
+// edits: that of an answer without words, after a /new.
+func (g *Gateway) takeBack(ctx context.Context, e sessions.Entry, preview string) {
+	k := e.Inbound.Key
+	from, able := channelAs[channels.Retractor](g, k)
+	if preview == "" || e.Replies[0].Edit == preview || !able {
+		return
+	}
+	if err := retract(ctx, from, k, preview); err != nil {
+		g.log(k).Warn("could not remove the preview of an unfinished answer", "err", err)
+	}
 }
 
 // overtakeLines lets the n replies to a /stop or /new, which was stored as seq, go before
