@@ -69,6 +69,16 @@ func TestIdentities(t *testing.T) {
 		"nobody":                     {"trusted_proxies: [10.0.0.1], identity_header: Remote-User, identities: [{name: ann, person: ann}]", "http.identities[0].person"},
 		"a name of nobody":           {"trusted_proxies: [10.0.0.1], identity_header: Remote-User, identities: [{name: ann}]", "http.identities[0].person: is needed"},
 		"without a name":             {"trusted_proxies: [10.0.0.1], identity_header: Remote-User, identities: [{person: operator}]", "http.identities[0].name"},
+		"a hop's header":             {"trusted_proxies: [10.0.0.1], identity_header: Transfer-Encoding, " + ann, "another meaning"},
+		"the visitor's program":      {"trusted_proxies: [10.0.0.1], identity_header: user-agent, " + ann, "another meaning"},
+		"the visitor's address":      {"trusted_proxies: [10.0.0.1], identity_header: X-Real-IP, " + ann, "another meaning"},
+		"a header of ours":           {"trusted_proxies: [10.0.0.1], identity_header: X-Dragoman-User, " + ann, "another meaning"},
+		"what the browser says":      {"trusted_proxies: [10.0.0.1], identity_header: Sec-Fetch-User, " + ann, "another meaning"},
+		"what a login proxy says":    {"trusted_proxies: [10.0.0.1], identity_header: X-Forwarded-User, " + ann, ""},
+		"no page":                    {"listen: 'off', trusted_proxies: [10.0.0.1], identity_header: Remote-User, " + ann, "http.identity_header: nobody can come in by it"},
+		"the secret is the token":    {"token: '0123456789abcdef', trusted_proxies: [10.0.0.1], identity_header: Remote-User, " + ann + ", " + secret, "http.identity_secret: is the same as http.token"},
+		"a name with spaces around":  {"trusted_proxies: [10.0.0.1], identity_header: Remote-User, identities: [{name: ' ann', person: operator}]", "http.identities[0].name: has spaces around"},
+		"a name of two lines":        {"trusted_proxies: [10.0.0.1], identity_header: Remote-User, identities: [{name: \"ann\\nbob\", person: operator}]", "http.identities[0].name: has a line break"},
 		"listening without a header": {"listen: '0.0.0.0:8787', trusted_proxies: [10.0.0.1]", ""}, // named tokens may be in the store
 	} {
 		_, err := load(t, "http: {"+tt.http+"}\n")
@@ -77,6 +87,36 @@ func TestIdentities(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+}
+
+// What makes the header of a proxy useless or unsafe, and may be meant, is a warning.
+func TestDoubtfulIdentities(t *testing.T) {
+	const ann = "identity_header: Remote-User, identities: [{name: ann, person: operator}]"
+	for name, tt := range map[string]struct{ http, want string }{
+		"a proxy that cannot come":  {"trusted_proxies: [10.0.0.1], " + ann, "http.identity_header: the proxies are on other machines"},
+		"one that can":              {"listen: '0.0.0.0:8787', trusted_proxies: [10.0.0.1], " + ann, ""},
+		"one of two can":            {"trusted_proxies: [127.0.0.1, 10.0.0.1], identity_secret: '0123456789abcdef', " + ann, ""},
+		"a whole network":           {"listen: '0.0.0.0:8787', trusted_proxies: [10.1.2.0/24], " + ann, "http.trusted_proxies[0]: any machine in this network"},
+		"a network with a secret":   {"listen: '0.0.0.0:8787', trusted_proxies: [10.1.2.0/24], identity_secret: '0123456789abcdef', " + ann, ""},
+		"a person of no channel":    {"listen: '0.0.0.0:8787', trusted_proxies: [10.0.0.1], identity_header: Remote-User, identities: [{name: ann, person: 'telegarm:42'}]", "http.identities[0].person: there is no channel telegarm"},
+		"a person of a channel":     {"listen: '0.0.0.0:8787', trusted_proxies: [10.0.0.1], identity_header: Remote-User, identities: [{name: ann, person: 'irc:account:ann'}]", ""},
+		"a network without a login": {"listen: '0.0.0.0:8787', trusted_proxies: [10.1.2.0/24]", ""},
+	} {
+		c, err := load(t, "http: {"+tt.http+"}\nchannels: {irc: {server: 'h:6697', allow: ['account:a']}}\n")
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var got []string
+		for _, w := range c.Warnings() {
+			if strings.Contains(w.Path, "identit") || strings.Contains(w.Path, "trusted_proxies") {
+				got = append(got, w.Path+": "+w.What)
+			}
+		}
+		if all := strings.Join(got, "; "); (all == "") != (tt.want == "") || !strings.Contains(all, tt.want) {
+			t.Errorf("%s: the warnings are %q, want %q", name, all, tt.want)
 		}
 	}
 }

@@ -201,11 +201,16 @@ func signingFlaw(s string) (what, want string) {
 	return "", ""
 }
 
-// taken are headers that mean something else already.
-var taken = []string{
-	"authorization", "cookie", "host", "origin", "forwarded", "via", "sec-fetch-site", "content-type", "content-length", "connection",
-	"x-dragoman", "x-dragoman-identity-secret", "accept",
-}
+// taken are headers that mean something else already, and takenBefore are how such begin.
+var (
+	taken = []string{
+		"authorization", "cookie", "set-cookie", "host", "origin", "referer", "forwarded", "via", "connection", "keep-alive", "te", "trailer",
+		"transfer-encoding", "upgrade", "expect", "range", "date", "user-agent", "last-event-id", "idempotency-key", "priority", "x-api-key",
+		"x-real-ip", "x-request-id", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-port", "x-forwarded-server",
+		"x-forwarded-prefix", "x-forwarded-ssl", "x-forwarded-scheme", "traceparent", "tracestate",
+	}
+	takenBefore = []string{"accept", "content-", "sec-", "if-", "access-control-", "proxy-", "x-dragoman"}
+)
 
 // identityHeaderFlaw refuses headers that a proxy cannot use to say who is logged in.
 func identityHeaderFlaw(name string) (what, want string) {
@@ -213,7 +218,7 @@ func identityHeaderFlaw(name string) (what, want string) {
 	switch {
 	case strings.Contains(name, "_"):
 		return "has an underscore, which many proxies remove or treat as a dash", "write it with dashes"
-	case slices.Contains(taken, lower) || lower == "x-forwarded-for" || lower == "x-forwarded-proto" || lower == "x-forwarded-host":
+	case slices.Contains(taken, lower) || slices.ContainsFunc(takenBefore, func(p string) bool { return strings.HasPrefix(lower, p) }):
 		return "%s has another meaning", "write the header in which the proxy says who is logged in, like Remote-User"
 	}
 	return setting.Like(`^[0-9A-Za-z-]+$`, "is not a valid header name", "write letters, digits and dashes")(name)

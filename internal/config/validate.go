@@ -207,38 +207,6 @@ func isWorldly(network netip.Prefix) bool {
 	return network.Bits() < widest6
 }
 
-// namedByProxy checks what a proxy may say about who is logged in there.
-func (v *validator) namedByProxy(h HTTP) {
-	if h.IdentityHeader == "" {
-		if len(h.Identities) > 0 || h.IdentitySecret.IsSet() {
-			v.bad("http.identity_header", "is needed for identities and identity_secret", "write the header in which the proxy says who is logged in, like Remote-User")
-		}
-		return
-	}
-	if len(h.TrustedProxies) == 0 {
-		v.bad("http.identity_header", "is believed from nobody", "write the proxy's address under http.trusted_proxies")
-	}
-	if len(h.Identities) == 0 {
-		v.bad("http.identities", "is needed for identity_header", "write who the names are, like {name: ann, person: operator, scope: operate}")
-	}
-	for i, one := range h.Identities {
-		if strings.TrimSpace(one.Name) == "" {
-			v.bad(fmt.Sprintf("http.identities[%d].name", i), "is needed", "write the name as the proxy writes it")
-		}
-		if one.Person == "" {
-			v.bad(fmt.Sprintf("http.identities[%d].person", i), "is needed", "write operator, or an identity on a network, like telegram:123456")
-		}
-	}
-	if h.IdentitySecret.IsSet() {
-		return
-	}
-	for i, network := range h.Proxies() {
-		if network.Contains(netip.MustParseAddr("127.0.0.1")) || network.Contains(netip.IPv6Loopback()) || network.Addr().IsLoopback() {
-			v.bad(fmt.Sprintf("http.trusted_proxies[%d]", i), "any program on this machine could say who it is, as long as identity_header needs no secret", "set http.identity_secret, made with: openssl rand -hex 32, and have the proxy send it as X-Dragoman-Identity-Secret")
-		}
-	}
-}
-
 func (v *validator) model(m Model) {
 	v.plain("model.base_url", m.BaseURL, m.APIKey.IsSet() || len(m.ExtraHeaders) > 0)
 	if m.Type == "openai" && m.BaseURL == "" {
