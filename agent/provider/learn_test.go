@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -121,6 +122,31 @@ func TestLessonsStayBesideEachOther(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"tools=no", "tools_need=none"}, whats(m.Learned())); diff != "" {
 		t.Errorf("learned (-want +got):\n%s", diff)
+	}
+}
+
+// A new lesson replaces none of another name, also if one name begins with the other.
+func TestALessonReplacesItsOwn(t *testing.T) {
+	const none = `{"error":{"message":"registry.ollama.ai/library/gemma3:4b does not support tools"}}`
+	for _, old := range []string{"tools_need=none", "temperature=no", "usage=no", "response_format=no", "efforts=low", "pictures=0", "tools=no"} {
+		s := agenttest.Serve(t, agenttest.Options{Reply: func(r *agenttest.Request) agenttest.Reply {
+			if strings.Contains(string(r.Body), `"tools"`) {
+				return agenttest.StatusReply(400, nil, none)
+			}
+			return nil
+		}})
+		m := model(t, s.URL(), func(o *provider.Options) {
+			o.API = wire.APIChat
+			o.Traits = func(_, _, api string) wire.Traits { return wire.Traits{API: api, JSONSchema: true} }
+			o.Learned = []provider.Learned{{Name: "fake", What: old, At: time.Now().Add(-time.Hour)}}
+		})
+		if _, _, _, err := complete(t, m, whole()); err != nil {
+			t.Fatal(err)
+		}
+		want := slices.Compact(slices.Sorted(slices.Values([]string{old, "tools=no"})))
+		if diff := cmp.Diff(want, slices.Sorted(slices.Values(whats(m.Learned())))); diff != "" {
+			t.Errorf("after %s, learned (-want +got):\n%s", old, diff)
+		}
 	}
 }
 
