@@ -88,7 +88,7 @@ type run struct {
 // in this turn, including between tool calls. On an error the Result has only counts,
 // and the turn can be run again with its journal.
 func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
-	r, err := a.newRun(t)
+	r, err := a.newRun(&t) // a copy here would be on the stack of each waiting turn
 	if err != nil {
 		return Result{}, err
 	}
@@ -108,11 +108,11 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 	return res, err
 }
 
-func (a *Agent) newRun(t Turn) (*run, error) {
+func (a *Agent) newRun(t *Turn) (*run, error) {
 	t.History = window.DropOrphanResults(t.History)
 	r := &run{
-		a: a, t: t, person: t.Person,
-		model:   a.modelFor(t),
+		a: a, t: *t, person: t.Person,
+		model:   a.modelFor(*t),
 		ids:     make(map[string]bool),
 		started: make(map[string]bool),
 		done:    make(map[string]sessions.Message),

@@ -24,9 +24,13 @@ type Number struct {
 
 // UnmarshalJSON accepts any value.
 func (n *Number) UnmarshalJSON(b []byte) error {
-	f, err := strconv.ParseFloat(strings.Trim(string(b), `" `), 64)
+	text := strings.Trim(string(b), `" `)
 	*n = Number{}
-	if err == nil {
+	// Most are whole. ParseFloat needs 1 KB of the stack, where a turn's is deepest: the
+	// stack was copied for it.
+	if whole, err := strconv.ParseInt(text, 10, 64); err == nil {
+		*n = Number{float64(whole), true}
+	} else if f, err := strconv.ParseFloat(text, 64); err == nil {
 		*n = Number{f, true}
 	}
 	return nil

@@ -99,7 +99,7 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 	ctx = r.beginSpan(ctx, first)
 	tctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	newest := r.newest().MessageID
+	newest := r.newestID()
 	r.live = g.chats.begin(r.claim, r.id, g.opts.Now(), r.bound, cancel, g.asker(r.claim.Key, newest))
 	for _, s := range steps {
 		if s.Kind == sessions.StepPreview {
@@ -393,6 +393,14 @@ func (r *run) newest() channels.Inbound {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.rows[len(r.rows)-1].Inbound
+}
+
+// newestID is the id of the newest message. The message itself would be on the stack of
+// each waiting turn.
+func (r *run) newestID() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rows[len(r.rows)-1].Inbound.MessageID
 }
 
 func (r *run) log() *slog.Logger { return r.g.log(r.claim.Key) }

@@ -96,8 +96,11 @@ func (v *hosted) logLook(before, now *models.Found, first bool) {
 	}
 }
 
-func (v *hosted) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (agent.Response, error) {
-	res, err := v.Model.Complete(ctx, r, onDelta)
+// Complete implements [agent.Model]. Its results have names, so that no copy of the answer
+// is on the stack below a waiting call: where the stack of a turn is deepest, all of its
+// 16 KB are used.
+func (v *hosted) Complete(ctx context.Context, r agent.Request, onDelta func(agent.Delta)) (res agent.Response, err error) {
+	res, err = v.Model.Complete(ctx, r, onDelta)
 	if err == nil {
 		v.succeeded()
 	}
