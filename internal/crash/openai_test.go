@@ -154,24 +154,31 @@ func (p *program) lines() int {
 // feed is what the room of a conversation shows.
 func (p *program) feed(room string) (list []string) {
 	p.t.Helper()
-	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.url+"/api/chat/feed?room="+strings.TrimPrefix(room, "web:"), nil)
+	list, err := p.tryFeed(room)
 	if err != nil {
 		p.t.Fatal(err)
+	}
+	return list
+}
+
+// tryFeed is feed while the daemon may be dead.
+func (p *program) tryFeed(room string) (list []string, err error) {
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.url+"/api/chat/feed?room="+strings.TrimPrefix(room, "web:"), nil)
+	if err != nil {
+		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+programToken)
 	resp, err := p.http.Do(req)
 	if err != nil {
-		p.t.Fatal(err)
+		return nil, err
 	}
 	defer resp.Body.Close()
 	var got struct{ Items []struct{ Text string } }
-	if err := json.NewDecoder(resp.Body).Decode(&got); err != nil {
-		p.t.Fatal(err)
-	}
+	err = json.NewDecoder(resp.Body).Decode(&got)
 	for _, it := range got.Items {
 		list = append(list, it.Text)
 	}
-	return list
+	return list, err
 }
 
 // The daemon is killed at each step of a request. The client sends it again, with its
