@@ -75,6 +75,8 @@ type Item struct {
 	Files []File `json:"files,omitempty"`
 	// Failed marks an apology in place of an answer.
 	Failed bool `json:"failed,omitempty"`
+	// Asks is the id of the question that it asks: "/allow ID" and "/deny ID" answer it.
+	Asks string `json:"asks,omitempty"`
 	// Replaces names the turn whose preview this answer ends.
 	Replaces string `json:"replaces,omitempty"`
 }

@@ -25,6 +25,9 @@ func (h *Hub) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, 
 	defer h.release(r)
 	turn, _ := strings.CutPrefix(m.Edit, previewPrefix)
 	it := &Item{ID: m.ID, From: FromDragoman, Text: clean(m.Text), At: time.Now(), Replaces: turn, Failed: m.Kind == channels.KindApology}
+	if len(m.Choices) > 0 {
+		it.Asks = m.Choices[0].Subject
+	}
 	h.follow(ctx, r, it)
 	h.notifyPeers(ctx, r, peerMessage{Kind: peerFeedChanged, ID: m.ID, Preview: Preview{Turn: turn}})
 	return channels.Receipt{MessageID: m.ID}, nil

@@ -118,6 +118,10 @@ func (s *session) showItem(it live.Item) {
 				s.apology = errors.New("terminal: the last message was not answered, as the text above says")
 			}
 			s.showAnswer(it.Text, ours)
+			s.question = it.Asks
+			if it.Asks != "" {
+				s.notice("· y allows, n refuses")
+			}
 		} else {
 			s.notice(prompt + oneLine(it.Text, s.screen.textWidth()-len(indent))) // from another window
 		}

@@ -173,6 +173,18 @@ func (g *gateway) finish(k channels.Key, text, edit string) {
 	g.work.Go(func() { _, _ = g.channel().Send(context.Background(), out) }) // while it is down the feed has it
 }
 
+// ask puts a question while a turn waits for its answer.
+func (g *gateway) ask(text, id string) {
+	out := channels.Outbound{
+		ID: "question/" + id, Key: channels.MustKey("cli:" + terminal.Room), Text: text, Kind: channels.KindQuestion, Attempt: 1,
+		Choices: []channels.Choice{{Label: "Allow once", Command: "allow", Subject: id}},
+	}
+	g.feed.Put(live.Item{ID: out.ID, From: live.FromDragoman, Text: text, Asks: id})
+	if _, err := g.channel().Send(context.Background(), out); err != nil {
+		g.t.Error(err)
+	}
+}
+
 // said returns the person's messages as the daemon stored them.
 func (g *gateway) said() []string {
 	var texts []string

@@ -360,6 +360,31 @@ func TestStopAnAnswer(t *testing.T) {
 	t.Logf("the screen:\n%s", p.prompted())
 }
 
+// A question is answered while the message that it is about still waits. Other lines wait.
+func TestAnswerAQuestion(t *testing.T) {
+	for typed, want := range map[string]string{"y\r": "/allow k3fq", "No\r": "/deny k3fq", "/always K7QM\r": "/always K7QM"} {
+		release := make(chan struct{})
+		g := newGateway(t, func(string) string {
+			<-release
+			return "well"
+		})
+		p := sit(t, g, 60, 20, terminal.ChatOptions{History: -1})
+		p.prompted()
+		p.key("go\r")
+		testkit.Eventually(t, "the message", func() bool { return len(g.said()) == 1 })
+		g.ask("May I run it?", "k3fq")
+		p.sees("May I run it?", "y allows, n refuses")
+		p.key("later\r")
+		p.key(typed)
+		testkit.Eventually(t, "the answer "+want, func() bool {
+			said := g.said()
+			return len(said) > 1 && said[1] == want
+		})
+		close(release)
+		p.sees("Done: " + want)
+	}
+}
+
 func TestAWordToLeaveWith(t *testing.T) {
 	g := newGateway(t, strings.ToUpper)
 	p := sit(t, g, 60, 20, terminal.ChatOptions{History: -1})

@@ -38,7 +38,8 @@ type session struct {
 	posting     bool      // post is working
 	accepted    bool      // the daemon has stored current
 	lookDue     bool      // run checkAnswered next
-	stopMessage message   // a stop to post; zero: none
+	stopMessage message   // a stop, or an answer to a question, to post; zero: none
+	question    string    // that the person is asked while their message waits; "": none
 	stopping    bool      // the person has asked to stop this answer
 
 	last         int64           // Seq of the newest item shown
@@ -95,7 +96,7 @@ func (s *session) finished() bool {
 
 // refresh draws the prompt if a line can be entered.
 func (s *session) refresh() {
-	if s.waiting() || len(s.queue) > 0 || s.leaving {
+	if s.question == "" && (s.waiting() || len(s.queue) > 0) || s.leaving {
 		return
 	}
 	s.stopping = false

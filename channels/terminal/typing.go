@@ -89,6 +89,11 @@ func (s *session) submit() {
 	case isQuit(text):
 		s.screen.keepEditor(&s.editor)
 		s.leaving = true
+	case s.answers(text) != "":
+		s.screen.keepEditor(&s.editor)
+		s.editor.take()
+		s.stopMessage = message{id: rand.Text(), text: s.answers(text), stop: true}
+		s.seen[s.stopMessage.id] = true
 	case s.waiting() && strings.TrimSpace(text) == "/stop":
 		s.editor.take()
 		s.interrupt(false)
@@ -99,6 +104,26 @@ func (s *session) submit() {
 		s.screen.keepEditor(&s.editor)
 		s.enqueue(s.editor.take())
 	}
+}
+
+// answers returns the command that text means while a question waits, "" if it is no answer.
+func (s *session) answers(text string) string {
+	if s.question == "" {
+		return ""
+	}
+	text = strings.TrimSpace(text)
+	switch strings.ToLower(text) {
+	case "y", "yes":
+		return "/allow " + s.question
+	case "n", "no":
+		return "/deny " + s.question
+	}
+	for _, name := range []string{"/allow ", "/deny ", "/always ", "/approvals"} {
+		if strings.HasPrefix(text, name) {
+			return text
+		}
+	}
+	return ""
 }
 
 // interrupt handles Ctrl-C: it stops the awaited answer, else clears the line, else quits

@@ -104,6 +104,9 @@ func feedOf(read func(context.Context, channels.Key, int64, int) ([]sessions.Fee
 				Seq: it.Seq, ID: it.ID, From: it.From, Name: it.Name, Text: it.Text,
 				At: it.At, State: string(it.State), Waiting: it.Waiting, Failed: it.Kind == channels.KindApology,
 			}
+			if it.Kind == channels.KindQuestion {
+				item.Asks = gateway.QuestionOf(it.ID)
+			}
 			if it.Again {
 				item.Text = sessions.AgainMark + it.Text
 			}

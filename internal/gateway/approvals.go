@@ -59,8 +59,7 @@ func (g *Gateway) decide(ctx context.Context, m channels.Inbound, name string) e
 	if o.Result == actions.Decided {
 		e.Replies = g.showDecision(o.Question)
 	}
-	// Whoever pressed a button sees what it did where it was.
-	if pressed := !actions.IsCode(ref); !pressed || len(e.Replies) == 0 {
+	if len(e.Replies) == 0 {
 		said := g.spellCommands(m.Key, o.Say())
 		e.Replies = append(e.Replies, g.split(sessions.Label{Kind: channels.KindCommand}, m.Key, said, m)...)
 	}

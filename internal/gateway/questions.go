@@ -26,11 +26,20 @@ func questionID(q actions.Question) string {
 
 // asks returns the question that d asks, "" if it asks none.
 func asks(d sessions.Delivery) (id string, always bool) {
-	id, is := strings.CutPrefix(d.ID, questionPrefix)
-	if !is || d.Kind != channels.KindQuestion {
+	if d.Kind != channels.KindQuestion {
 		return "", false
 	}
-	return strings.CutSuffix(id, withAlways)
+	return QuestionOf(d.ID), strings.HasSuffix(d.ID, withAlways)
+}
+
+// QuestionOf returns the id of the question that a delivery with that id asks, "" if it is
+// none.
+func QuestionOf(delivery string) string {
+	id, is := strings.CutPrefix(delivery, questionPrefix)
+	if !is {
+		return ""
+	}
+	return strings.TrimSuffix(id, withAlways)
 }
 
 // choices are the buttons of d.
