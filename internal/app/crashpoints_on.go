@@ -102,6 +102,14 @@ func (s crashStore) ChangeNotes(ctx context.Context, kind, owner string, change 
 	return around("notes."+kind, func() error { return s.Store.ChangeNotes(ctx, kind, owner, change) })
 }
 
+func (s crashStore) AddNotes(ctx context.Context, notes ...sessions.Note) error {
+	kind := ""
+	if len(notes) > 0 {
+		kind = notes[0].Kind
+	}
+	return around("notes."+kind, func() error { return s.Store.AddNotes(ctx, notes...) })
+}
+
 func (s crashStore) Unpair(ctx context.Context, channel, person string) error {
 	return around("unpair", func() error { return s.Store.Unpair(ctx, channel, person) })
 }

@@ -21,7 +21,7 @@ import (
 
 const (
 	// apiPairs is how many rounds are measured; in each, every kind of turn once.
-	apiPairs = 7
+	apiPairs = 5
 	// apiClients is how many programs, or people, ask at the same time.
 	apiClients = 100
 	apiToken   = "the-token-of-this-measurement"

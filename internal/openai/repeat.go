@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"dragoman/agent/window"
@@ -31,6 +32,8 @@ const (
 	bodyLife = 10 * time.Minute
 	callLife = time.Hour
 
+	// maxKept is how many notes somebody may have after there was room made for more.
+	maxKept = sessions.MaxNotes - 4*roomEvery
 	// keptBytes bounds what a note holds; the store takes little more.
 	keptBytes = 60 << 10
 	// maxKey bounds an Idempotency-Key.
@@ -194,18 +197,43 @@ func (a *attempt) note(ctx context.Context, more ...sessions.Note) error {
 		return err
 	}
 	put := append(more, sessions.Note{Name: a.name, Due: a.s.Now().Add(a.life), Data: data})
-	if err := a.s.put(ctx, repeatKind, a.owner, sessions.MaxNotes, put...); err != nil {
+	if err := a.s.put(ctx, repeatKind, a.owner, maxKept, put...); err != nil {
 		return err
 	}
 	a.stored = true
 	return nil
 }
 
-// put stores notes of a kind and person, in place of those that are over, and of the
-// oldest if there are more than most.
+// roomEvery is how many notes are added before there is room made for more. To look at all
+// of somebody's notes each time would cost more than a turn.
+const roomEvery = 64
+
+// put stores notes of a kind and person. Now and then it also removes those that are over,
+// and the oldest beyond most: so there may be roomEvery more, on each node.
 func (s *server) put(ctx context.Context, kind, owner string, most int, put ...sessions.Note) error {
+	counter, _ := s.since.LoadOrStore(kind+" "+owner, new(atomic.Int64))
+	added := counter.(*atomic.Int64)
+	var err error
+	if added.Add(1)%roomEvery == 1 { // also at the first after a start
+		err = s.putAndMakeRoom(ctx, kind, owner, most, put)
+	} else {
+		for i := range put {
+			put[i].Kind = kind
+			put[i].Owner = owner
+		}
+		err = s.Store.AddNotes(ctx, put...)
+	}
+	if err != nil {
+		return s.unavailable(err)
+	}
+	return nil
+}
+
+// putAndMakeRoom stores notes in place of those that are over, and of the oldest if there
+// are more than most.
+func (s *server) putAndMakeRoom(ctx context.Context, kind, owner string, most int, put []sessions.Note) error {
 	now := s.Now()
-	err := s.Store.ChangeNotes(ctx, kind, owner, func(have []sessions.Note) ([]sessions.Note, []string, error) {
+	return s.Store.ChangeNotes(ctx, kind, owner, func(have []sessions.Note) ([]sessions.Note, []string, error) {
 		var over []string
 		left := have[:0:0]
 		for _, n := range have {
@@ -225,10 +253,6 @@ func (s *server) put(ctx context.Context, kind, owner string, most int, put ...s
 		}
 		return put, over, nil
 	})
-	if err != nil {
-		return s.unavailable(err)
-	}
-	return nil
 }
 
 // unavailable is the refusal of a request whose store fails.
@@ -271,7 +295,7 @@ func (a *attempt) finish(ctx context.Context, out *outcome, part []sessions.Mess
 		if len(more) == 0 {
 			return nil
 		}
-		return a.s.put(ctx, repeatKind, a.owner, sessions.MaxNotes, more...)
+		return a.s.put(ctx, repeatKind, a.owner, maxKept, more...)
 	}
 	a.kept.Answer = out
 	a.kept.Steps = nil

@@ -39,6 +39,7 @@ var ErrStopping = errors.New("openai: Dragoman is stopping")
 type Store interface {
 	Notes(ctx context.Context, f sessions.NoteFilter) ([]sessions.Note, error)
 	ChangeNotes(ctx context.Context, kind, owner string, change func(have []sessions.Note) (put []sessions.Note, remove []string, err error)) error
+	AddNotes(ctx context.Context, notes ...sessions.Note) error
 	Count(ctx context.Context, add ...sessions.Count) error
 }
 
@@ -69,6 +70,9 @@ type server struct {
 	bodies  *semaphore.Weighted // bytes of the requests that are being answered
 	// said are the unknown fields that the log has named.
 	said sync.Map
+	// since counts the notes that were added for each kind and person since there was room
+	// made for more.
+	since sync.Map // string -> *atomic.Int64
 }
 
 // New serves the API below [Root]. Each request must carry who asks ([people.With]).

@@ -70,6 +70,25 @@ func (s *Store) ChangeNotes(ctx context.Context, kind, owner string, change func
 	})
 }
 
+// AddNotes stores notes, in place of those with the same kind, owner and name, in one step.
+// Unlike ChangeNotes it reads no others, so it costs the same however many there are, and
+// does not see when an owner has too many: the caller makes room with ChangeNotes now and
+// then.
+func (s *Store) AddNotes(ctx context.Context, notes ...sessions.Note) error {
+	clean, err := cleanNotes(notes)
+	if err != nil {
+		return s.wrap("add notes", err)
+	}
+	return s.update(ctx, "add notes", func(st *step) error {
+		for i := range clean {
+			n := clean[i]
+			n.At = rules.Time(st.now)
+			st.record(rows.Record{Note: &n})
+		}
+		return nil
+	})
+}
+
 // changeNotes puts and removes notes of one kind and owner. stored are those that it has,
 // by name.
 func (st *step) changeNotes(kind, owner string, stored map[string]sessions.Note, put []sessions.Note, remove []string) error {

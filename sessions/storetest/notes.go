@@ -13,6 +13,7 @@ import (
 
 var noteTests = map[string]func(*testing.T, *rig){
 	"Notes/AreChangedTogether":        notesChange,
+	"Notes/AreAdded":                  notesAreAdded,
 	"Notes/OfAnOwnerAreLimited":       notesAreLimited,
 	"Notes/ImpossibleOnesAreRefused":  notesAreRefused,
 	"Notes/ALimitOfTheList":           notesAreListed,
@@ -62,6 +63,24 @@ func notesChange(t *testing.T, r *rig) {
 	must(t, r.ChangeNotes(ctx, "k", "o", putNotes(nil, "a", "c", "c")))
 	must(t, r.ChangeNotes(ctx, "k", "other", putNotes([]sessions.Note{{Name: "a"}})))
 	same(t, "notes after two were removed", noteNames(t, r, of), []string{`b{"x":"\u003c1\u003e"}`})
+}
+
+func notesAreAdded(t *testing.T, r *rig) {
+	ctx := t.Context()
+	due := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	must(t, r.ChangeNotes(ctx, "k", "o", putNotes([]sessions.Note{{Name: "a", Data: raw(`1`)}, {Name: "b", Data: raw(`1`)}})))
+	must(t, r.AddNotes(ctx, sessions.Note{Kind: "k", Owner: "o", Name: "b", Data: raw(`2`), Due: due}, sessions.Note{Kind: "k", Owner: "other", Name: "c"}))
+	same(t, "notes after some were added", noteNames(t, r, sessions.NoteFilter{Kind: "k", Owner: "o"}), []string{"a1", "b2"})
+	same(t, "those of another owner", noteNames(t, r, sessions.NoteFilter{Kind: "k", Owner: "other"}), []string{"c"})
+	got, err := r.Notes(ctx, sessions.NoteFilter{Kind: "k", DueBefore: due.Add(time.Hour)})
+	must(t, err)
+	if len(got) != 1 || got[0].Name != "b" || !got[0].Due.Equal(due) || got[0].At.IsZero() {
+		t.Errorf("the notes that are due are %v, want b", got)
+	}
+	if err := r.AddNotes(ctx, sessions.Note{Kind: "k", Owner: "o", Name: "d"}, sessions.Note{Kind: "K", Owner: "o", Name: "d"}); err == nil {
+		t.Error("a note of an impossible kind was added")
+	}
+	same(t, "notes after a refusal", noteNames(t, r, sessions.NoteFilter{Kind: "k", Owner: "o"}), []string{"a1", "b2"})
 }
 
 func notesAreLimited(t *testing.T, r *rig) {
