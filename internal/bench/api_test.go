@@ -181,7 +181,9 @@ func (p *programs) ask(kind apiKind, client int) {
 	}
 	marks := agenttest.Marks(string(data))
 	if err != nil || resp.StatusCode != http.StatusOK || len(marks) != 1 || marks[0] != fmt.Sprintf("#%d", mark) {
-		p.wrong.Add(1)
+		if p.wrong.Add(1) <= 3 {
+			p.t.Logf("%s: %s to #%d, %v: %.300s", kind, resp.Status, mark, err, data)
+		}
 	}
 }
 

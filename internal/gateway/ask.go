@@ -23,6 +23,9 @@ const (
 	// askFeed is how many of the newest items of a conversation are searched
 	// for the answer, which alone may have maxParts.
 	askFeed = 2 * maxParts
+	// askFew is how many of them are looked at first: mostly the question is the newest but
+	// for its answer, and a look costs as much as it reads.
+	askFew = 8
 )
 
 // ErrUnanswered: the question was accepted, and ended without an answer.
@@ -149,11 +152,10 @@ func (g *Gateway) mayAsk(ctx context.Context, m channels.Inbound) error {
 // will come.
 func (g *Gateway) answerTo(ctx context.Context, m channels.Inbound, question int64, owner bool) (answer Answered, over bool, err error) {
 	k := m.Key
-	items, err := g.store.Feed(ctx, k, 0, askFeed)
+	items, i, err := g.feedFrom(ctx, k, question)
 	if err != nil {
 		return answer, false, fmt.Errorf("gateway: look for a question in %s: %w", k, err)
 	}
-	i := slices.IndexFunc(items, func(it sessions.FeedItem) bool { return it.From == "person" && it.Seq == question })
 	if i >= 0 && items[i].Waiting {
 		return answer, false, nil
 	}
@@ -184,6 +186,22 @@ func (g *Gateway) answerTo(ctx context.Context, m channels.Inbound, question int
 		answer.Text += "\n\n" + cure
 	}
 	return Answered{}, true, &RefusedError{Why: answer.Text, Told: true}
+}
+
+// feedFrom returns the newest items of k, and where among them the question of that number
+// is; -1 if it is older.
+func (g *Gateway) feedFrom(ctx context.Context, k channels.Key, question int64) (items []sessions.FeedItem, i int, err error) {
+	for _, most := range []int{askFew, askFeed} {
+		items, err = g.store.Feed(ctx, k, 0, most)
+		if err != nil {
+			return nil, -1, err
+		}
+		i = slices.IndexFunc(items, func(it sessions.FeedItem) bool { return it.From == "person" && it.Seq == question })
+		if i >= 0 || len(items) < most {
+			break
+		}
+	}
+	return items, i, nil
 }
 
 // read returns what the turn said, and its last message, and sums up what it used.
