@@ -26,6 +26,9 @@ const (
 	// askFew is how many of them are looked at first: mostly the question is the newest but
 	// for its answer, and a look costs as much as it reads.
 	askFew = 8
+	// askTries and askPause are how often the transcript of an answered question is read.
+	askTries = 4
+	askPause = 20 * time.Millisecond
 )
 
 // ErrUnanswered: the question was accepted, and ended without an answer.
@@ -159,19 +162,15 @@ func (g *Gateway) answerTo(ctx context.Context, m channels.Inbound, question int
 	if i >= 0 && items[i].Waiting {
 		return answer, false, nil
 	}
-	h, err := g.store.History(ctx, k, sessions.HistoryLimit{})
+	msgs, asked, err := g.transcriptFrom(ctx, m, items, i)
 	if err != nil {
 		return answer, false, fmt.Errorf("gateway: look for an answer in %s: %w", k, err)
 	}
-	// A turn appends the messages that it answers, and then its answer.
-	asked := slices.IndexFunc(h.Messages, func(one sessions.Message) bool {
-		return i >= 0 && one.Role == sessions.RoleUser && one.Sender == m.Sender.ID() && one.At.Equal(items[i].At)
-	})
 	if asked < 0 {
 		return answer, true, &RefusedError{Why: "it was asked long ago; to read the answer: dragoman sessions show " + k.String()}
 	}
-	answer.Turn = h.Messages[asked].Turn
-	said, last := answer.read(h.Messages[asked:])
+	answer.Turn = msgs[asked].Turn
+	said, last := answer.read(msgs[asked:])
 	if last.Role == "" || len(last.ToolCalls) > 0 {
 		return answer, true, ErrUnanswered
 	}
@@ -186,6 +185,34 @@ func (g *Gateway) answerTo(ctx context.Context, m channels.Inbound, question int
 		answer.Text += "\n\n" + cure
 	}
 	return Answered{}, true, &RefusedError{Why: answer.Text, Told: true}
+}
+
+// transcriptFrom returns what was said in the conversation of m, whose item is items[i], and
+// where m is in it; -1 if it is not there any more. A store may show that a message is
+// answered a moment before its transcript has it, so it looks more than once.
+func (g *Gateway) transcriptFrom(ctx context.Context, m channels.Inbound, items []sessions.FeedItem, i int) (msgs []sessions.Message, asked int, err error) {
+	if i < 0 {
+		return nil, -1, nil
+	}
+	for range askTries {
+		h, err := g.store.History(ctx, m.Key, sessions.HistoryLimit{})
+		if err != nil {
+			return nil, -1, err
+		}
+		// A turn appends the messages that it answers, and then its answer.
+		asked := slices.IndexFunc(h.Messages, func(one sessions.Message) bool {
+			return one.Role == sessions.RoleUser && one.Sender == m.Sender.ID() && one.At.Equal(items[i].At)
+		})
+		if asked >= 0 {
+			return h.Messages, asked, nil
+		}
+		select {
+		case <-time.After(askPause):
+		case <-ctx.Done():
+			return nil, -1, ctx.Err()
+		}
+	}
+	return nil, -1, nil
 }
 
 // feedFrom returns the newest items of k, and where among them the question of that number

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/gateway"
 	"dragoman/internal/stream"
+	"dragoman/sessions"
 )
 
 // An operator's question is answered to the caller and in the chat, once,
@@ -34,6 +36,37 @@ func TestAsk(t *testing.T) {
 		turn := w.agent.turns[0]
 		if may, err := turn.MayUseTools(t.Context()); !may || err != nil || !turn.Operator {
 			t.Errorf("the turn may use tools: %t, %v; operator: %t", may, err, turn.Operator)
+		}
+	})
+}
+
+// lagging is a store whose transcript has a message a moment after its row says that it
+// is answered.
+type lagging struct {
+	gateway.Conversations
+	mu    sync.Mutex
+	looks int
+}
+
+func (s *lagging) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
+	h, err := s.Conversations.History(ctx, k, limit)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looks++
+	if s.looks == 2 { // the turn itself was the first
+		h.Messages = nil
+	}
+	return h, err
+}
+
+// An answer that the transcript does not show yet is waited for.
+func TestAskWhileTheTranscriptLags(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
+			w.store.Conversations = &lagging{Conversations: w.mem}
+		})
+		if got, err := w.gw.Ask(t.Context(), gateway.Question{Key: channels.MustKey("net:1"), ID: "q", Text: "hello"}); got != "echo hello" || err != nil {
+			t.Errorf("Ask = %q, %v", got, err)
 		}
 	})
 }
