@@ -184,18 +184,21 @@ func TestUnseenIsSaidOnce(t *testing.T) {
 	})
 }
 
-// A model that its server does not have is corrected where it is named: in the
+// A model that its server does not have, or not for us, is corrected where it is named: in the
 // configuration, by the channel, or in the conversation.
 func TestWhereAMissingModelIsNamed(t *testing.T) {
 	gone := &agent.ModelError{Kind: agent.ErrorRefused, Cause: agent.CauseModel, Status: 404, Err: errors.New("the server's words")}
 	for name, test := range map[string]struct {
 		own, channel, want string
+		cause              agent.Cause
 	}{
-		"configured":                 {"", "", "Set model.name"},
-		"the conversation's":         {"retired", "", `dragoman sessions unset "net:1" model`},
-		"the channel's":              {"", "retired", "The channel net names the model retired"},
-		"both, the conversation's":   {"retired", "another", `dragoman sessions unset "net:1" model`},
-		"the same as the configured": {"configured", "", "Set model.name"},
+		"not for us":                 {"closed", "", `dragoman sessions unset "net:1" model`, agent.CauseModelAccess},
+		"configured, not for us":     {"", "", "set model.name to a model that the key may use", agent.CauseModelAccess},
+		"configured":                 {"", "", "Set model.name", agent.CauseModel},
+		"the conversation's":         {"retired", "", `dragoman sessions unset "net:1" model`, agent.CauseModel},
+		"the channel's":              {"", "retired", "The channel net names the model retired", agent.CauseModel},
+		"both, the conversation's":   {"retired", "another", `dragoman sessions unset "net:1" model`, agent.CauseModel},
+		"the same as the configured": {"configured", "", "Set model.name", agent.CauseModel},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := start(t, func(_ *world, b *gateway.Binding, o *gateway.Options) {
@@ -205,7 +208,9 @@ func TestWhereAMissingModelIsNamed(t *testing.T) {
 			if test.own != "" {
 				w.configure("1", func(s *sessions.Settings) { s.Model = test.own })
 			}
-			w.agent.run = func(context.Context, agent.Turn) (string, error) { return "", gone }
+			failed := *gone
+			failed.Cause = test.cause
+			w.agent.run = func(context.Context, agent.Turn) (string, error) { return "", &failed }
 			w.say("1", "hello")
 			time.Sleep(time.Minute)
 			synctest.Wait()

@@ -70,11 +70,11 @@ func (r *run) postpone(ctx context.Context, wait time.Duration, cause error) err
 }
 
 // sentence returns what to say about a failure of this turn. A model that its server
-// does not have may be the chat's own, and is corrected where that is set.
+// does not have, or that we may not use, may be the chat's own, and is corrected where that is set.
 func (r *run) sentence(why agent.Cause) sentence {
 	said := sentences[why]
 	model := r.model()
-	if why != agent.CauseModel || model == r.g.opts.Model {
+	if why != agent.CauseModel && why != agent.CauseModelAccess || model == r.g.opts.Model {
 		return said
 	}
 	said.cure = fmt.Sprintf("This conversation is set to the model %s. Set another one, or run: `dragoman sessions unset %q model`.", model, r.claim.Key)
