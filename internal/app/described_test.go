@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/agent/agenttest"
 	"dragoman/channels"
 	"dragoman/docs"
 	"dragoman/internal/api"
@@ -341,25 +342,60 @@ func TestDescribed(t *testing.T) {
 	if strings.HasPrefix(aside, "out/") {
 		dead, aside = aside, dead
 	}
-	socket := storage.Socket(r.state(""))
-	c := &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			var dialer net.Dialer
-			return dialer.DialContext(ctx, "unix", socket)
-		},
-	}}
+	c := r.overSocket()
 	d := readDescription(t)
 	records := d.send(c, "GET", "/records?key=web:other", "")
 	for _, call := range described(dead, aside, fmt.Sprint(facts.Data[0].ID)) {
 		d.send(c, call[0], call[1], call[2])
 	}
 	d.send(c, "POST", "/records", records) // they were joined into another conversation
+	d.describedApprovals()
 	for name := range d.operations {
 		if !d.tried[name] && !strings.Contains(strings.Join(refusedHere, ","), name) {
 			t.Errorf("%s never succeeded", name)
 		}
 	}
+}
+
+// describedApprovals calls the operations of approvals, on a daemon with a question.
+func (d *description) describedApprovals() {
+	d.t.Helper()
+	server := agenttest.Serve(d.t, agenttest.Options{Models: []string{"m"}})
+	r := newPlace(d.t, fmt.Sprintf("model: {type: openai, base_url: '%s', name: m}\nagent: {tools: {web_fetch: ask}}\n", server.URL())).run()
+	server.Next(
+		agenttest.ToolReply(agenttest.ToolDelta{ID: "c1", Name: "web_fetch", Arguments: `{"url":"http://127.0.0.1/page"}`}),
+		agenttest.TextReply("Here you are."),
+	)
+	r.ask(r.page(""), "What does the page say?")
+	c := r.overSocket()
+	question := d.first(d.send(c, "GET", "/approvals", ""))
+	d.send(c, "GET", "/approvals/"+question, "")
+	d.send(c, "POST", "/approvals/"+question, `{"answer": "always"}`)
+	standing := d.first(d.send(c, "GET", "/standings?key=web:default", ""))
+	d.send(c, "DELETE", "/conversations/web:default/standings/"+standing, "")
+}
+
+// first is the id of the first of a list.
+func (d *description) first(page string) string {
+	d.t.Helper()
+	var list api.Page[struct{ ID string }]
+	err := json.Unmarshal([]byte(page), &list)
+	if err != nil || len(list.Data) == 0 {
+		d.t.Fatalf("the list is %.300s, %v; want one", page, err)
+	}
+	return list.Data[0].ID
+}
+
+// overSocket is a client of the operator's socket.
+func (r *running) overSocket() *http.Client {
+	socket := storage.Socket(r.state(""))
+	return &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var dialer net.Dialer
+			return dialer.DialContext(ctx, "unix", socket)
+		},
+	}}
 }
 
 // restoreQueue stores a dead delivery, a quarantined message, a fact, and two people who are or want to be paired.
