@@ -25,6 +25,7 @@ export class Conversation {
     list.addEventListener("click", (event) => {
       copy(event.target.closest(".copy"));
       if (event.target.matches(".retry")) this.retry(event.target);
+      if (event.target.matches(".choices button")) this.choose(event.target);
     });
   }
 
@@ -34,6 +35,12 @@ export class Conversation {
     while (li && !li.classList.contains("person")) li = li.previousElementSibling;
     if (li?.text) this.again(li.text);
     button.remove();
+  }
+
+  // choose answers a question of Dragoman.
+  choose(button) {
+    this.again(button.dataset.say);
+    button.parentElement.remove();
   }
 
   reset() {
@@ -80,6 +87,7 @@ export class Conversation {
       }
     }
     const li = this.known.get(item.id) ?? this.make(item);
+    if (item.from === "dragoman" && !li.isConnected) removeChoices(this.list);
     li.refresh(item);
     if (!li.isConnected) this.append(li, item.at);
     if (fresh && item.from === "dragoman") {
@@ -124,6 +132,7 @@ export class Conversation {
       li.dataset.day = of;
       top.append(li);
     }
+    removeChoices(top);
     const next = this.list.firstElementChild;
     if (next?.dataset.day === day && next.classList.contains("day")) next.remove();
     this.list.prepend(top);
@@ -275,7 +284,10 @@ function answer() {
   li.refresh = (item) => {
     li.draw(item.text);
     li.source = item.text;
-    if (!item.failed && !li.querySelector(".take")) li.append(element("button", { type: "button", className: "take copy" }, "Copy"));
+    if (!item.failed && !li.querySelector(".take")) {
+      li.append(element("button", { type: "button", className: "take copy" }, "Copy"));
+      if (item.asks) li.append(choices(item.asks));
+    }
     if (!item.failed || li.classList.contains("failed")) return;
     li.classList.add("failed");
     li.append(element("button", { type: "button", className: "quiet retry" }, "Try again"));
@@ -287,6 +299,21 @@ function answer() {
   };
   li.endThinking = () => fold?.end();
   return li;
+}
+
+// choices are the buttons that answer a question of Dragoman.
+function choices(question) {
+  const button = (text, command) => {
+    const made = element("button", { type: "button", className: "quiet" }, text);
+    made.dataset.say = `/${command} ${question}`;
+    return made;
+  };
+  return element("div", { className: "choices" }, button("Allow once", "allow"), button("Deny", "deny"));
+}
+
+// removeChoices removes the buttons of questions that something newer has followed.
+function removeChoices(list) {
+  for (const one of list.querySelectorAll(".choices")) one.remove();
 }
 
 // thoughts shows the model's thoughts, folded until the reader opens them. The text is
