@@ -263,3 +263,16 @@ func (a *asking) reply(person, text string) channels.Inbound {
 	a.t.Fatal("nothing was asked")
 	return m
 }
+
+// newBook is the book that a store keeps.
+func newBook(s *sqlitetest.Store, o actions.Options) *actions.Book { return actions.New(s, o) }
+
+// allow allows what was asked under a code, while no gateway runs.
+func (a *asking) allow(code string) {
+	a.t.Helper()
+	who := actions.Who{Channel: "net", IDs: []string{"1"}}
+	o, err := a.book.Decide(a.t.Context(), who, actions.Ref{Chat: channels.MustKey("net:1"), Text: code}, actions.AllowOnce)
+	if err != nil || o.Result != actions.Decided {
+		a.t.Fatalf("Decide = %+v, %v", o, err)
+	}
+}
