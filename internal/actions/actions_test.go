@@ -57,6 +57,11 @@ func TestASecondAnswer(t *testing.T) {
 	w := newWorld(t)
 	w.said()
 	code := w.question().Code
+	for range 2 { // the second time, nothing is new
+		if err := w.book.Shown(t.Context(), private, w.question().ID, "m1"); err != nil || w.question().Message != "m1" {
+			t.Errorf("Shown = %v, by the message %q", err, w.question().Message)
+		}
+	}
 	w.later(3 * time.Minute)
 	o := w.answer(ann, code, actions.AllowOnce)
 	if want := "web_fetch is allowed by Ann at 14:03."; o.Say() != want {
@@ -77,7 +82,7 @@ func TestASecondAnswer(t *testing.T) {
 	if o := w.answer(ann, code, actions.Deny); len(o.Due) != 0 {
 		t.Errorf("after the turn went on, due are %q", o.Due)
 	}
-	if want := []string{"pending", "allowed", "used"}; strings.Join(w.events, " ") != strings.Join(want, " ") {
+	if want := []string{"pending", "shown", "allowed", "used"}; strings.Join(w.events, " ") != strings.Join(want, " ") {
 		t.Errorf("told were %q, want %q", w.events, want)
 	}
 }

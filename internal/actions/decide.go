@@ -241,16 +241,23 @@ func (b *Book) Close(ctx context.Context, chat channels.Key, waits map[string]bo
 
 // Shown notes which message of the network shows a question.
 func (b *Book) Shown(ctx context.Context, chat channels.Key, id, message string) error {
+	var shown *record
 	err := b.on(ctx, chat, func(p *page) error {
+		shown = nil
 		r := p.byID(id)
 		if r != nil && r.Message != message {
 			r.Message = message
 			p.put(r)
+			shown = r
 		}
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("actions: note where a question is shown: %w", err)
+	}
+	if shown != nil {
+		b.o.Log.Info("an approval is shown", "key", chat.String(), "approval", id, "msg_id", message)
+		b.o.Tell(Event{State: Shown, Chat: chat, ID: id, Turn: shown.Turn, Tool: shown.Tool})
 	}
 	return nil
 }

@@ -41,6 +41,9 @@ const (
 	Closed  State = "closed"
 )
 
+// Shown is the state of an [Event] alone: the network has the question.
+const Shown State = "shown"
+
 // record is the data of a note: one question. It only gains fields.
 type record struct {
 	N         int64        `json:"n"` // orders the records of a chat

@@ -37,7 +37,7 @@ var eventTypes = []EventType{
 	passing(stream.SessionChange, "The title of a conversation, or its settings, tags among them, changed: `why` is `title` or `settings`."),
 	passing(stream.MarkChange, "You have read or pinned a conversation, perhaps on another page: `why` is `read`, `pinned` or `unpinned`."),
 	passing(stream.FeedbackChange, "You gave feedback about the answer of a `turn`, perhaps on another page: `why` is `up`, `down` or `removed`."),
-	passing(stream.ApprovalChange, "Somebody is asked whether a tool may run, or that was decided: `id` is the approval's, and `why` its state, or `revoked`."),
+	passing(stream.ApprovalChange, "Somebody is asked whether a tool may run, or that was decided: `id` is the approval's, and `why` its state, `shown` or `revoked`."),
 	passing(stream.ContextCompacted, "A summary replaced older messages in what the model sees."),
 	passing(stream.DeliveryDead, "A delivery was given up."),
 	passing(stream.PairingChange, "Somebody on a `channel` asks to be let in, was let in, or shut out: `why` is `asked`, `approved` or `removed`. Needs the scope operate."),
