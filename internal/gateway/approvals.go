@@ -57,6 +57,9 @@ func (g *Gateway) decide(ctx context.Context, m channels.Inbound, name string) e
 	}
 	e := sessions.Entry{Inbound: m, Answered: true}
 	if o.Result == actions.Decided {
+		if m.Quote != nil && !actions.IsCode(ref) { // a quick press comes before the note of what shows it
+			o.Question.Message = m.Quote.ID
+		}
 		e.Replies = g.showDecision(o.Question)
 	}
 	if len(e.Replies) == 0 {
