@@ -195,3 +195,22 @@ func TestStarter(t *testing.T) {
 		}
 	}
 }
+
+// A small Debian has no program called kill, only the one inside its shell.
+func TestServiceNeedsNoOtherPrograms(t *testing.T) {
+	unit, err := os.ReadFile("../../systemd/dragoman.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := regexp.MustCompile(`(?m)^Exec[A-Za-z]+=(\S+)`).FindAllStringSubmatch(string(unit), -1)
+	if len(lines) < 3 {
+		t.Fatalf("the service has the commands %q; want a start and two for a reload", lines)
+	}
+	for _, line := range lines {
+		switch line[1] {
+		case "/usr/local/bin/dragoman", "/bin/sh":
+		default:
+			t.Errorf("%s: not every Debian has %s", line[0], line[1])
+		}
+	}
+}
