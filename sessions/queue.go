@@ -386,16 +386,6 @@ type Pairing struct {
 	Approved time.Time `json:"approved,omitzero"`
 }
 
-// Fact is one thing to remember across conversations.
-type Fact struct {
-	ID   int64     `json:"id"`
-	Text string    `json:"text"`
-	At   time.Time `json:"at"`
-	// Origins are whose words it is, beside the person's: of what the model had seen when
-	// it remembered the fact.
-	Origins []Origin `json:"origins,omitempty"`
-}
-
 // Stats are counts for health and metrics.
 type Stats struct {
 	Waiting     int       `json:"waiting"`   // inbox messages without an answer

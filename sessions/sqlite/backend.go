@@ -163,6 +163,7 @@ func (b *backend) start(o Options) error {
 		t.addColumn("conversations", "owners", "TEXT NOT NULL DEFAULT ''")
 		t.addColumn("summaries", "origins", "TEXT NOT NULL DEFAULT ''")
 		t.addColumn("facts", "origins", "TEXT NOT NULL DEFAULT ''")
+		t.addColumn("facts", "marks", "TEXT NOT NULL DEFAULT ''")
 		if former {
 			t.toLabels()
 		}

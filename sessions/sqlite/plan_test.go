@@ -39,7 +39,7 @@ var wholeTables = []string{
 	"SELECT channel, msg_id, at, dropped, why, raw FROM aside",
 	"SELECT hash FROM erased ORDER BY",                       // copies
 	"SELECT name, coalesce((SELECT seq FROM sqlite_sequence", // a row or two
-	"SELECT scope, id, at, text, origins FROM facts ORDER BY scope, id",
+	"SELECT scope, id, at, text, origins, marks FROM facts ORDER BY scope, id",
 	"SELECT kind, owner, name, due, at, data FROM notes ORDER BY", // copies, and the sweep
 	"SELECT kind, owner, day, sum(n) FROM (SELECT kind, owner, day, n FROM counts UNION",
 	"SELECT kind, owner, day, sum(n) FROM (SELECT kind, owner, day, n FROM counts)",

@@ -21,9 +21,9 @@ type kind struct {
 }
 
 var (
-	facts = &kind{"facts", "scope, id", "id", "at, text, origins", func(r *rows.Record) []any {
+	facts = &kind{"facts", "scope, id", "id", "at, text, origins, marks", func(r *rows.Record) []any {
 		f := orNew(&r.Fact)
-		return []any{&f.Scope, &f.ID, asTime(&f.At), &f.Text, asOrigins(&f.Origins)}
+		return []any{&f.Scope, &f.ID, asTime(&f.At), &f.Text, asOrigins(&f.Origins), asMarks(&f.FactMarks)}
 	}}
 	people = &kind{"people", "channel, person", "channel, person", "name, code, compare, expires, approved", func(r *rows.Record) []any {
 		p := orNew(&r.Pairing)

@@ -186,7 +186,8 @@ CREATE TABLE facts (
 	scope   TEXT    NOT NULL,
 	at      INTEGER NOT NULL,
 	text    TEXT    NOT NULL,
-	origins TEXT    NOT NULL DEFAULT ''
+	origins TEXT    NOT NULL DEFAULT '',
+	marks   TEXT    NOT NULL DEFAULT ''
 );
 CREATE INDEX facts_scope ON facts (scope);
 COMMIT;

@@ -89,6 +89,25 @@ func asJSON(raw *json.RawMessage) column {
 	}
 }
 
+// asMarks is JSON, or empty for none.
+func asMarks(m *sessions.FactMarks) column {
+	return column{
+		write: func() any {
+			if *m == (sessions.FactMarks{}) {
+				return ""
+			}
+			return string(encode(m))
+		},
+		read: func(v any) error {
+			text, _ := v.(string)
+			if text == "" {
+				return nil
+			}
+			return decode([]byte(text), m)
+		},
+	}
+}
+
 // asOrigins is JSON, or empty for none.
 func asOrigins(list *[]sessions.Origin) column {
 	return column{
