@@ -116,6 +116,7 @@ func (p *plan) addOther(r sessions.Record) error {
 		f := *r.Fact
 		f.Text, f.At = rules.Text(f.Text), rules.Time(f.At)
 		f.Origins = rules.Origins(f.Origins)
+		f.FactMarks = cleanMarks(f.FactMarks)
 		own.Fact = &f
 	case r.Pairing != nil:
 		one := cleanPairing(*r.Pairing)
