@@ -70,8 +70,9 @@ func newReader[A any](spec agent.Spec, run func(context.Context, agent.Call, A) 
 }
 
 var argumentTypes = map[reflect.Type]*jsonschema.Schema{
-	reflect.TypeFor[number](): {Type: "integer", Minimum: new(float64)},
-	reflect.TypeFor[whose]():  {Type: "string", Enum: []any{"me", "chat"}},
+	reflect.TypeFor[number]():  {Type: "integer", Minimum: new(float64)},
+	reflect.TypeFor[numbers](): {Type: "array", Items: &jsonschema.Schema{Type: "integer"}},
+	reflect.TypeFor[whose]():   {Type: "string", Enum: []any{"me", "chat"}},
 }
 
 func (t *tool[A]) Spec() agent.Spec { return t.spec }
@@ -190,4 +191,20 @@ func (n number) clamp(otherwise, most int) int {
 		return otherwise
 	}
 	return int(min(max(n, 1), number(most)))
+}
+
+// numbers are whole numbers as models write them: a list, or a single one.
+type numbers []number
+
+// UnmarshalJSON accepts both.
+func (n *numbers) UnmarshalJSON(b []byte) error {
+	if bytes.HasPrefix(b, []byte("[")) {
+		return json.Unmarshal(b, (*[]number)(n))
+	}
+	var one number
+	err := json.Unmarshal(b, &one)
+	if err == nil && one != 0 {
+		*n = numbers{one}
+	}
+	return err
 }

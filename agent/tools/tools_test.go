@@ -123,7 +123,7 @@ func TestSpecs(t *testing.T) {
 				if p.Description == "" {
 					t.Errorf("%q has no description", name)
 				}
-				value := map[string]any{"string": "x", "integer": 1, "boolean": true}[p.Type]
+				value := map[string]any{"string": "x", "integer": 1, "boolean": true, "array": []int{1}}[p.Type]
 				if _, err := call(t, tool, m{name: value}); err != nil && strings.Contains(err.Error(), "unknown field") {
 					t.Errorf("%q is in the schema and not understood: %v", name, err)
 				}
@@ -167,7 +167,7 @@ func TestAdditionalArguments(t *testing.T) {
 	}
 	must(t, tools.Clock(time.UTC, time.Now), m{"timezone": "UTC"})
 	refuse(t, put, m{"path": "a", "content": "c", "mode": "append"}, `unknown field "mode"`)
-	refuse(t, tools.Remember(&facts{}), m{"text": "tea", "replaces": 7, "reason": "x"}, `unknown field "replaces"`)
+	refuse(t, tools.Remember(&facts{}), m{"text": "tea", "expires": 7, "reason": "x"}, `unknown field "expires"`)
 	refuse(t, tools.ReadFile(w), m{"file": "a"}, "the path is empty")
 	if got := must(t, tools.ReadFile(w), m{"path": "a"}); !strings.Contains(got, "b") || strings.Contains(got, "c") {
 		t.Errorf("the file is %q after a refused call", got)
