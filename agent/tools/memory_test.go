@@ -34,15 +34,17 @@ type facts struct {
 	err           error
 }
 
-func (f *facts) Remember(_ context.Context, scope, text string, origins ...sessions.Origin) (sessions.Fact, error) {
+func (f *facts) Remember(_ context.Context, scope string, n sessions.NewFact) (sessions.Kept, error) {
 	if f.held == nil {
 		f.held = map[string][]sessions.Fact{}
 	}
 	f.last++
-	fact := sessions.Fact{ID: f.last, Text: text, At: day, Origins: origins}
+	fact := sessions.Fact{ID: f.last, Text: n.Text, At: day, Origins: n.Origins}
 	f.held[scope] = append(f.held[scope], fact)
-	return fact, f.err
+	return sessions.Kept{Fact: fact}, f.err
 }
+
+func (f *facts) UseFacts(context.Context, string, ...int64) error { return f.err }
 
 func (f *facts) Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error) {
 	if err := errors.Join(ctx.Err(), f.err); err != nil {
@@ -248,12 +250,12 @@ func TestKnown(t *testing.T) {
 		t.Errorf("Known() without facts = %q, want nothing", got)
 	}
 	for _, text := range []string{"one\n- [admin]", strings.Repeat("a", 2000), strings.Repeat("b", 2000), strings.Repeat("c", 2000)} {
-		if _, err := f.Remember(t.Context(), "person:telegram:7", text); err != nil {
+		if _, err := f.Remember(t.Context(), "person:telegram:7", sessions.NewFact{Text: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, list, _ := strings.Cut(known(ann), "\n")
-	if want := "- one - [admin]\n- " + strings.Repeat("a", 2000) + "\n- " + strings.Repeat("b", 2000); list != want {
+	if want := "- (2026-11-21) one - [admin]\n- (2026-11-21) " + strings.Repeat("a", 2000) + "\n- (2026-11-21) " + strings.Repeat("b", 2000); list != want {
 		t.Errorf("the facts are %.40q… of %d bytes, want %d", list, len(list), len(want))
 	}
 	if got := known(channels.Person{Name: "Ann"}); got != "" {

@@ -48,7 +48,7 @@ func TestCase55RunWithoutAKey(t *testing.T) {
 		Inbound: channels.Inbound{Key: k, ID: "1", Text: "my bicycle is green"}, Answered: true,
 		Append: []sessions.Message{{Role: sessions.RoleUser, Content: "my bicycle is green", Sender: "7"}},
 	})))
-	ok(t, second(store.Remember(t.Context(), "person:telegram:7", "the bicycle is green")))
+	ok(t, second(store.Remember(t.Context(), "person:telegram:7", sessions.NewFact{Text: "the bicycle is green"})))
 	before := dumped(t, store)
 
 	model := &curious{}

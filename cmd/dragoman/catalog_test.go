@@ -166,7 +166,7 @@ func TestErase(t *testing.T) {
 	w.heard("telegram:-100", "7", "a public canary", false)
 	w.heard("telegram:-100", "8", "somebody else", false)
 	w.heard("telegram:8", "8", "another person", true)
-	if _, err := w.daemon.store.Remember(ctx, "person:telegram:7", "likes the canary"); err != nil {
+	if _, err := w.daemon.store.Remember(ctx, "person:telegram:7", sessions.NewFact{Text: "likes the canary"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := w.daemon.store.RequestPairing(ctx, sessions.Pairing{
@@ -220,7 +220,7 @@ func TestErasePersonByChat(t *testing.T) {
 	w.heard("irc:#go", "account:alice7", "public", false)
 	w.heard("irc:#go", "account:bob", "other", false)
 	w.heard("irc:#quiet", "account:bob", "only bob", false)
-	if _, err := w.daemon.store.Remember(context.Background(), "person:irc:account:bob", "a fact"); err != nil {
+	if _, err := w.daemon.store.Remember(context.Background(), "person:irc:account:bob", sessions.NewFact{Text: "a fact"}); err != nil {
 		t.Fatal(err)
 	}
 	out := w.want([]string{"all of irc:alice: 2 messages", "in irc:#go: what the person wrote, 1 message\n", "Files in the workspace are not touched."}, "sessions", "erase", "irc:alice", "--yes")
@@ -243,7 +243,7 @@ func TestEraseNamesWhatMayRemain(t *testing.T) {
 	w.heard("irc:#go", "alice", "public", false)
 	w.heard("irc:#silent", "alice", "public", false)
 	for _, chat := range []string{"irc:#go", "irc:#bobs"} {
-		if _, err := w.daemon.store.Remember(context.Background(), "chat:"+chat, "alice likes canaries"); err != nil {
+		if _, err := w.daemon.store.Remember(context.Background(), "chat:"+chat, sessions.NewFact{Text: "alice likes canaries"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -292,7 +292,7 @@ func TestEraseConversation(t *testing.T) {
 // A fact is forgotten by its number.
 func TestForget(t *testing.T) {
 	w := newWorld(t)
-	f, err := w.daemon.store.Remember(context.Background(), "chat:telegram:-100", "p7 likes tea")
+	f, err := w.daemon.store.Remember(context.Background(), "chat:telegram:-100", sessions.NewFact{Text: "p7 likes tea"})
 	if err != nil {
 		t.Fatal(err)
 	}

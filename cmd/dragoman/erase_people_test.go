@@ -22,7 +22,7 @@ func (w *world) wrote(key, name, text string, private bool, ids ...string) {
 
 func (w *world) remembered(scope, text string) {
 	w.t.Helper()
-	if _, err := w.daemon.store.Remember(context.Background(), scope, text); err != nil {
+	if _, err := w.daemon.store.Remember(context.Background(), scope, sessions.NewFact{Text: text}); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -141,7 +141,7 @@ func TestListsFollowPages(t *testing.T) {
 		if err := w.daemon.store.Quarantine(context.Background(), sessions.Quarantined{Channel: "telegram", ID: id, Raw: []byte("x"), Why: "no JSON"}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.daemon.store.Remember(context.Background(), "chat:telegram:-100", fmt.Sprintf("fact number %d", i)); err != nil {
+		if _, err := w.daemon.store.Remember(context.Background(), "chat:telegram:-100", sessions.NewFact{Text: fmt.Sprintf("fact number %d", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -102,7 +102,7 @@ func weighty(tool string, args map[string]any, nobody bool) bool {
 	case "change_job", "cancel_job":
 		return nobody
 	case "remember":
-		return nobody && args["pinned"] == true
+		return several("replaces") || nobody && (args["pinned"] == true || args["replaces"] != nil)
 	}
 	return false
 }

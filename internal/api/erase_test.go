@@ -83,7 +83,7 @@ func TestFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, scope := range []string{"person:whatsapp:800@lid", "person:whatsapp:+2", "chat:whatsapp:+1"} {
-		if _, err := s.Remember(t.Context(), scope, "of "+scope); err != nil {
+		if _, err := s.Remember(t.Context(), scope, sessions.NewFact{Text: "of " + scope}); err != nil {
 			t.Fatal(err)
 		}
 	}

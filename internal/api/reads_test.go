@@ -81,7 +81,7 @@ func talks(t *testing.T) *sqlitetest.Store {
 		if err := s.AddSummary(t.Context(), k, sessions.Summary{Text: "about tea", CoversSeq: 2, Generation: head.Generation, At: began}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Remember(t.Context(), sessions.ChatScope(k), "likes tea"); err != nil {
+		if _, err := s.Remember(t.Context(), sessions.ChatScope(k), sessions.NewFact{Text: "likes tea"}); err != nil {
 			t.Fatal(err)
 		}
 	}

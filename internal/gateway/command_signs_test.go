@@ -43,7 +43,7 @@ func TestHelpListsTheOfferedCommands(t *testing.T) {
 // A command that does not exist is answered without the model. What only begins like one
 // is a question.
 func TestUnknownCommands(t *testing.T) {
-	const known = " I know: /help, /new, /stop, /again, /compact, /title, /model, /think, /memory, /remember, /forget, /status, /start"
+	const known = " I know: /help, /new, /stop, /again, /compact, /title, /model, /think, /memory, /remember, /forget, /undo, /status, /start"
 	for text, want := range map[string]string{
 		"/foo":                        "There is no /foo." + known,
 		"/skills gpt":                 "There is no /skills." + known,

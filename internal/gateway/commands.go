@@ -26,9 +26,10 @@ var commands = []channels.Command{
 	{Name: "title", Help: "give this conversation a title, or show it"},
 	{Name: "model", Help: "show the models, or choose the one that answers here"},
 	{Name: "think", Help: "show or choose how much the model thinks before it answers"},
-	{Name: "memory", Help: "show what I remember beyond this conversation"},
+	{Name: "memory", Help: "show what I remember beyond this conversation; /memory pin 12 keeps one thing in view"},
 	{Name: "remember", Help: "make me remember something"},
 	{Name: "forget", Help: "make me forget something, by its number"},
+	{Name: "undo", Help: "take back what I forgot or replaced last in my memory"},
 	{Name: "approvals", Help: "show what waits for your yes, and what is always allowed"},
 	{Name: "allow", Help: "allow what I asked about, by its code"},
 	{Name: "deny", Help: "refuse what I asked about, by its code"},
@@ -125,7 +126,7 @@ func (g *Gateway) command(ctx context.Context, c command) (done struct{}, err er
 			return done, g.decide(ctx, m, c.Name)
 		}
 		text, err = g.approvals(ctx, m)
-	case "memory", "remember", "forget":
+	case "memory", "remember", "forget", "undo":
 		text, err = g.aboutMemory(ctx, m, c.Name)
 	case "status":
 		text, err = g.statusText(ctx, m.Key)

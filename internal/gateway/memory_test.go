@@ -30,11 +30,21 @@ func TestMemoryOfAPerson(t *testing.T) {
 			{"1", "/remember I like tea.", "I will remember it, as #1. /forget 1 takes it back."},
 			{"1", "/remember The bins", "I will remember it, as #2. /forget 2 takes it back."},
 			{"2", "/remember A secret", "I will remember it, as #3. /forget 3 takes it back."},
-			{"1", "/memory", "This is what I remember about you, the newest first:\n\n- #2, 1 January 2000: The bins\n- #1, 1 January 2000: I like tea\n\n/forget 2 makes me forget one, /remember followed by a sentence adds one."},
+			{"1", "/memory", "This is what I remember about you, the newest first:\n\n- #2, 1 January 2000: The bins\n- #1, 1 January 2000: I like tea\n\n/forget 2 makes me forget one, /remember followed by a sentence adds one, /memory pin 2 keeps one in view."},
 			{"1", "/forget 3", "There is no #3 here; /memory shows the numbers."},
 			{"1", "/forget tea", "Write the number of what I should forget after the command, as /memory shows it: /forget 12"},
-			{"1", "/forget #1", "I have forgotten #1. To take that back:\n\n/remember I like tea"},
+			{"1", "/forget #1", "I have forgotten #1: I like tea\n\n/undo takes that back, for 30 days."},
 			{"1", "/forget 1", "There is no #1 here; /memory shows the numbers."},
+			{"2", "/undo", "There is nothing to take back: I have neither replaced nor forgotten anything here within the last 30 days."},
+			{"1", "/undo", "I remember this again:\n\n- #1, 1 January 2000: I like tea"},
+			{"1", "/remember I like green tea", "I will remember it, as #4. /forget 4 takes it back.\n\nI also remember something like it. If that is no longer true, make me forget it:\n\n- /forget 1: “I like tea” (1 January 2000)"},
+			{"1", "/memory pin #1", "#1 is pinned: it comes first among what I know. /memory unpin 1 takes that back."},
+			{"1", "/memory pin 3", "There is no #3 here; /memory shows the numbers."},
+			{"1", "/memory tea", "Write the number of what I should keep in view, as /memory shows it: /memory pin 12 or /memory unpin 12"},
+			{"1", "/forget 4", "I have forgotten #4: I like green tea\n\n/undo takes that back, for 30 days."},
+			{"1", "/forget 2", "I have forgotten #2: The bins\n\n/undo takes that back, for 30 days."},
+			{"1", "/memory", "This is what I remember about you, the newest first:\n\n- #1, 1 January 2000, pinned: I like tea\n\n/forget 1 makes me forget one, /remember followed by a sentence adds one, /memory pin 1 keeps one in view."},
+			{"1", "/memory unpin 1", "#1 is no longer pinned."},
 			{"1", "/remember " + strings.Repeat("x", 2001), "That is too long for one thing to remember (2001 bytes; at most 2000 fit)."},
 		} {
 			w.say(step.who, step.typed)
@@ -99,14 +109,20 @@ func (brokenMemory) Recall(context.Context, string, string, int) ([]sessions.Fac
 	return nil, errors.New("disk")
 }
 
-func (brokenMemory) Remember(context.Context, string, string, ...sessions.Origin) (sessions.Fact, error) {
-	return sessions.Fact{}, errors.New("disk")
+func (brokenMemory) Remember(context.Context, string, sessions.NewFact) (sessions.Kept, error) {
+	return sessions.Kept{}, errors.New("disk")
 }
+
+func (brokenMemory) UndoFacts(context.Context, string) (sessions.UndoneFacts, error) {
+	return sessions.UndoneFacts{}, errors.New("disk")
+}
+
+func (brokenMemory) PinFact(context.Context, string, int64, bool) error { return errors.New("disk") }
 
 func TestAMemoryThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Memory = brokenMemory{} })
-		for i, typed := range []string{"/memory", "/remember tea", "/forget 1"} {
+		for i, typed := range []string{"/memory", "/remember tea", "/forget 1", "/undo", "/memory pin 1"} {
 			w.say("1", typed)
 			synctest.Wait()
 			if got := w.net.texts("1"); len(got) != i+1 || got[i] != "Sorry, I could not reach my memory. Please try again later." {
@@ -126,7 +142,7 @@ func TestALongMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, remembers)
 		for i := range 60 {
-			if _, err := w.mem.Remember(t.Context(), sessions.PersonScope("net", "1"), fmt.Sprint("fact ", i)); err != nil {
+			if _, err := w.mem.Remember(t.Context(), sessions.PersonScope("net", "1"), sessions.NewFact{Text: fmt.Sprint("fact ", i)}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -11,9 +11,17 @@ import (
 
 // Facts stores what is remembered beyond any conversation, by scope. The store is one.
 type Facts interface {
-	Remember(ctx context.Context, scope, text string, origins ...sessions.Origin) (sessions.Fact, error)
+	Remember(ctx context.Context, scope string, n sessions.NewFact) (sessions.Kept, error)
 	Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error)
+	UseFacts(ctx context.Context, scope string, ids ...int64) error
+	Corrections
+}
+
+// Corrections change what is remembered.
+type Corrections interface {
 	Forget(ctx context.Context, scope string, id int64) error
+	PinFact(ctx context.Context, scope string, id int64, pinned bool) error
+	UndoFacts(ctx context.Context, scope string) (sessions.UndoneFacts, error)
 }
 
 // Memory is the facts, with the rule whose they are.

@@ -23,34 +23,26 @@ func (st *step) lastFact() int64 {
 	return 0
 }
 
-// Remember stores text and returns the fact. It stores the same words only once in a
-// scope: a crash may repeat a tool call, and a model a fact. origins are whose words it is,
-// beside the person's. A fact that is remembered again without any becomes the person's own.
-func (s *Store) Remember(ctx context.Context, scope, text string, origins ...sessions.Origin) (f sessions.Fact, err error) {
-	text = rules.Text(text)
-	origins = rules.Origins(origins)
+// Remember stores a fact. The same words are stored once in a scope: a crash may repeat a
+// tool call, and a model a fact. A fact that is remembered again without origins becomes the
+// person's own. What it replaces is kept for [sessions.FactUndo], for [Store.UndoFacts].
+// Errors: ErrNotFound if a number in Replaces is none of the scope's; ErrTooMany if the
+// scope has sessions.MostFacts. Both change nothing.
+func (s *Store) Remember(ctx context.Context, scope string, n sessions.NewFact) (kept sessions.Kept, err error) {
+	n.Text = rules.Text(n.Text)
+	n.Origins = rules.Origins(n.Origins)
 	if scope == "" {
-		return f, s.wrap("remember", errNoScope)
+		return kept, s.wrap("remember", errNoScope)
 	}
-	err = s.update(ctx, "remember", func(st *step) error {
-		for r := range st.records(factsOf(scope)) {
-			if r.Fact.Scope == scope && rules.SameFact(r.Fact.Text, text) {
-				f = r.Fact.Fact
-				if len(f.Origins) > 0 && len(origins) == 0 {
-					f.Origins = nil
-					st.record(rows.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: f}})
-				}
-				return nil
-			}
-		}
-		f = sessions.Fact{ID: st.lastFact() + 1, Text: text, At: rules.Time(st.now), Origins: origins}
-		st.record(rows.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: f}})
-		return nil
+	err = s.update(ctx, "remember", func(st *step) (err error) {
+		kept, err = st.memory(scope).remember(n)
+		return err
 	})
-	return f, err
+	return kept, err
 }
 
-// Recall finds facts by words, best first; an empty query lists the newest.
+// Recall finds facts by words, best first; an empty query lists the newest. It leaves out
+// what was replaced or forgotten.
 func (s *Store) Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error) {
 	var all []sessions.Fact
 	v := s.view(ctx)
@@ -58,7 +50,7 @@ func (s *Store) Recall(ctx context.Context, scope, query string, limit int) ([]s
 		v.err = errNoScope
 	}
 	for r := range v.records(factsOf(scope)) {
-		if r.Fact.Scope == scope {
+		if r.Fact.Scope == scope && r.Fact.Gone.IsZero() {
 			all = append(all, r.Fact.Fact)
 		}
 	}
@@ -66,25 +58,101 @@ func (s *Store) Recall(ctx context.Context, scope, query string, limit int) ([]s
 		return nil, s.wrap("recall", v.err)
 	}
 	if strings.TrimSpace(query) != "" {
-		return rules.Best(rules.Query(query), all, func(f sessions.Fact) string { return f.Text }, limit), nil
+		return bestFacts(query, all, limit), nil
 	}
 	slices.Reverse(all)
 	return all[:min(max(limit, 0), len(all))], nil
 }
 
-// Forget removes a fact. Errors: ErrNotFound.
+// Forget takes a fact out of the memory. It is kept for [sessions.FactUndo], for
+// [Store.UndoFacts]. Errors: ErrNotFound.
 func (s *Store) Forget(ctx context.Context, scope string, id int64) error {
+	return s.changeFact(ctx, "forget", scope, id, func(m *memory, f sessions.Fact) {
+		m.bury(f, "", m.nextGone())
+	})
+}
+
+// PinFact pins a fact, or unpins it. Errors: ErrNotFound.
+func (s *Store) PinFact(ctx context.Context, scope string, id int64, pinned bool) error {
+	return s.changeFact(ctx, "pin", scope, id, func(m *memory, f sessions.Fact) {
+		if f.Pinned != pinned {
+			f.Pinned = pinned
+			m.put(f)
+		}
+	})
+}
+
+// changeFact calls change with the fact of that number.
+func (s *Store) changeFact(ctx context.Context, what, scope string, id int64, change func(*memory, sessions.Fact)) error {
 	if scope == "" {
-		return s.wrap("forget", errNoScope)
+		return s.wrap(what, errNoScope)
 	}
-	return s.update(ctx, "forget", func(st *step) error {
-		r, ok := st.one(rows.Record{Fact: &sessions.FactRecord{Scope: scope, Fact: sessions.Fact{ID: id}}})
-		if !ok || id == 0 || r.Fact.Scope != scope {
+	return s.update(ctx, what, func(st *step) error {
+		m := st.memory(scope)
+		i := slices.IndexFunc(m.live, func(f sessions.Fact) bool { return f.ID == id })
+		if i < 0 {
 			return fmt.Errorf("%w: fact %d", sessions.ErrNotFound, id)
 		}
-		st.changes.Removed = append(st.changes.Removed, r)
+		change(m, m.live[i])
 		return nil
 	})
+}
+
+// UndoFacts takes back the newest replacement or forgetting in a scope. Called again, it
+// takes back the one before. Errors: ErrNotFound if there is none of the last
+// [sessions.FactUndo].
+func (s *Store) UndoFacts(ctx context.Context, scope string) (undone sessions.UndoneFacts, err error) {
+	if scope == "" {
+		return undone, s.wrap("undo", errNoScope)
+	}
+	err = s.update(ctx, "undo", func(st *step) (err error) {
+		undone, err = st.memory(scope).undo()
+		return err
+	})
+	return undone, err
+}
+
+// UseFacts notes that a model was shown these facts. It writes only for those that were not
+// noted today, so that a turn rarely costs a commit more.
+func (s *Store) UseFacts(ctx context.Context, scope string, ids ...int64) error {
+	if scope == "" {
+		return s.wrap("use facts", errNoScope)
+	}
+	now := s.now()
+	stale := func(scoped string, f *sessions.Fact) bool {
+		return scoped == scope && f.Gone.IsZero() && slices.Contains(ids, f.ID) && rules.Day(f.Used) < rules.Day(now)
+	}
+	v, some := s.view(ctx), false
+	for r := range v.records(factsOf(scope)) {
+		some = some || stale(r.Fact.Scope, &r.Fact.Fact)
+	}
+	if v.err != nil || !some {
+		return s.wrap("use facts", v.err)
+	}
+	return s.update(ctx, "use facts", func(st *step) error {
+		m := st.memory(scope)
+		for _, f := range m.live {
+			if stale(scope, &f) {
+				f.Used = rules.Time(now)
+				m.put(f)
+			}
+		}
+		return nil
+	})
+}
+
+// CountFacts counts the facts of scopes, also those that are kept only for an undo: an
+// erasure deletes these as well.
+func (s *Store) CountFacts(ctx context.Context, scopes ...string) (n int, err error) {
+	v := s.view(ctx)
+	for _, scope := range scopes {
+		for r := range v.records(factsOf(scope)) {
+			if scope != "" && r.Fact.Scope == scope {
+				n++
+			}
+		}
+	}
+	return n, s.wrap("count facts", v.err)
 }
 
 // FactScopes lists the scopes that begin with prefix and have facts, sorted.
@@ -96,4 +164,28 @@ func (s *Store) FactScopes(ctx context.Context, prefix string) (list []string, e
 		}
 	}
 	return list, s.wrap("scopes", v.err)
+}
+
+// sweepFacts deletes the facts that can no longer be brought back.
+func (s *Store) sweepFacts(ctx context.Context) error {
+	over := map[string]bool{}
+	v := s.view(ctx)
+	for r := range v.records(factsOf("")) {
+		if isOver(&r.Fact.Fact, s.now()) {
+			over[r.Fact.Scope] = true
+		}
+	}
+	if v.err != nil {
+		return s.wrap("sweep facts", v.err)
+	}
+	for scope := range over {
+		err := s.update(ctx, "sweep facts", func(st *step) error {
+			st.memory(scope)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -176,7 +176,7 @@ func TestAFailedReadIsReturned(t *testing.T) {
 		"Paired":         func() error { _, err := e.Paired(ctx, "x", []string{"1"}); return err },
 		"Pairings":       func() error { _, err := e.Pairings(ctx, now); return err },
 		"Unpair":         func() error { return e.Unpair(ctx, "x", "1") },
-		"Remember":       func() error { _, err := e.Remember(ctx, "s", "new"); return err },
+		"Remember":       func() error { _, err := e.Remember(ctx, "s", sessions.NewFact{Text: "new"}); return err },
 		"Recall":         func() error { _, err := e.Recall(ctx, "s", "", 9); return err },
 		"Forget":         func() error { return e.Forget(ctx, "s", 2) },
 		"Find":           func() error { _, err := e.Find(ctx, sessions.Query{}); return err },

@@ -94,7 +94,7 @@ func guarded(ctx context.Context, s *engine.Store) map[string]func() error {
 		"Days backwards":               func() error { _, err := s.Days(ctx, now, before); return err },
 		"Quarantine without a channel": func() error { return s.Quarantine(ctx, sessions.Quarantined{ID: "1"}) },
 		"Quarantine without an id":     func() error { return s.Quarantine(ctx, sessions.Quarantined{Channel: "x"}) },
-		"Remember without a scope":     func() error { _, err := s.Remember(ctx, "", "text"); return err },
+		"Remember without a scope":     func() error { _, err := s.Remember(ctx, "", sessions.NewFact{Text: "text"}); return err },
 		"Recall without a scope":       func() error { _, err := s.Recall(ctx, "", "", 9); return err },
 		"Forget without a scope":       func() error { return s.Forget(ctx, "", 2) },
 		"Ending without a key":         func() error { _, err := s.Ending(ctx, channels.Key{}); return err },

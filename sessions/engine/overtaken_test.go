@@ -65,7 +65,7 @@ func TestAnOvertakenStep(t *testing.T) {
 			return fmt.Sprint(p, created), err
 		},
 		"ApprovePairing": func(s *engine.Store) (any, error) { return s.ApprovePairing(ctx, "c", now) },
-		"Remember":       func(s *engine.Store) (any, error) { return s.Remember(ctx, "s", "fact") },
+		"Remember":       func(s *engine.Store) (any, error) { return s.Remember(ctx, "s", sessions.NewFact{Text: "fact"}) },
 		"Expire":         func(s *engine.Store) (any, error) { return s.Expire(ctx, now.Add(time.Hour), 1) },
 		"Erase": func(s *engine.Store) (any, error) {
 			return s.Erase(ctx, sessions.Erasure{Keys: []channels.Key{key}, Senders: []sessions.Sender{{Channel: "x", ID: "9"}}})

@@ -12,7 +12,7 @@ import (
 const sweepSums = 500
 
 // Sweep removes the notes whose life is over, moves sums of old days to the first day of
-// their month, and removes very old ones. It returns how many notes it removed. The table
+// their month, removes very old ones, and facts that can no longer be brought back. It returns how many notes it removed. The table
 // of lives (kinds.go) says how long each kind is kept. Each owner's notes are one step, so
 // other changes come in between.
 func (s *Store) Sweep(ctx context.Context) (removed int, err error) {
@@ -26,6 +26,10 @@ func (s *Store) Sweep(ctx context.Context) (removed int, err error) {
 	}
 	if v.err != nil {
 		return 0, s.wrap("sweep", v.err)
+	}
+	err = s.sweepFacts(ctx)
+	if err != nil {
+		return 0, err
 	}
 	for at := range over {
 		n := 0

@@ -34,7 +34,7 @@ type Store interface {
 	people.TraceStore
 	Conversation(ctx context.Context, k channels.Key) (sessions.Conversation, error)
 	Dump(ctx context.Context, keys []channels.Key, emit func(sessions.Record) error) error
-	Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error)
+	CountFacts(ctx context.Context, scopes ...string) (int, error)
 	Owned(ctx context.Context, e sessions.Erasure) (notes, sums int, err error)
 	Erase(ctx context.Context, e sessions.Erasure) (sessions.Erased, error)
 }

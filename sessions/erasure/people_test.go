@@ -49,7 +49,7 @@ func TestPeopleWithoutReadingTheStore(t *testing.T) {
 	wrote("whatsapp:g@g.us", "2", "Ann", "f2", "800@lid", "+1")
 	wrote("whatsapp:h@g.us", "3", "Bob", "f3", "900@lid", "+2")
 	for _, scope := range []string{"person:whatsapp:800@lid", "person:whatsapp:+1", "person:whatsapp:+2", "chat:whatsapp:+1"} {
-		if _, err := s.Remember(ctx, scope, "of "+scope); err != nil {
+		if _, err := s.Remember(ctx, scope, sessions.NewFact{Text: "of " + scope}); err != nil {
 			t.Fatal(err)
 		}
 	}

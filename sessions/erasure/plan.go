@@ -186,7 +186,7 @@ func (e *Eraser) planChannel(ctx context.Context, p *Plan, who *people.Somebody,
 			if c.mine == 0 {
 				continue
 			}
-			facts, err := e.countFacts(ctx, sessions.ChatScope(k))
+			facts, err := e.Store.CountFacts(ctx, sessions.ChatScope(k))
 			if err != nil {
 				return nil, err
 			}
@@ -215,7 +215,7 @@ func (e *Eraser) planKeys(ctx context.Context, p *Plan, seen map[channels.Key]*c
 			}
 		}
 	}
-	p.Facts, err = e.countFacts(ctx, p.Erasure.Scopes...)
+	p.Facts, err = e.Store.CountFacts(ctx, p.Erasure.Scopes...)
 	return err
 }
 
@@ -233,20 +233,6 @@ func (e *Eraser) Scopes(ctx context.Context, k channels.Key) ([]string, error) {
 		scopes = append(scopes, sessions.PersonScope(k.Channel(), id))
 	}
 	return scopes, nil
-}
-
-// mostFacts is how many facts of one memory are counted at most.
-const mostFacts = 1000
-
-func (e *Eraser) countFacts(ctx context.Context, scopes ...string) (n int, err error) {
-	for _, scope := range scopes {
-		facts, err := e.Store.Recall(ctx, scope, "", mostFacts)
-		if err != nil {
-			return 0, err
-		}
-		n += len(facts)
-	}
-	return n, nil
 }
 
 // chat counts what is in one conversation.

@@ -70,7 +70,7 @@ func fill(t *testing.T, s *engine.Store) {
 	must(t, s.Delete(ctx, key("x:gone")))
 	say(t, s, "x:from", "f1", "joined")
 	must(t, s.Join(ctx, key("x:from"), key("x:to")))
-	_, err = s.Remember(ctx, "me", "fact")
+	_, err = s.Remember(ctx, "me", sessions.NewFact{Text: "fact"})
 	must(t, err)
 	must(t, s.Quarantine(ctx, sessions.Quarantined{Channel: "x", ID: "9", Raw: []byte{0, 255}, Why: "odd"}))
 	now := time.Now()

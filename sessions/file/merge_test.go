@@ -31,7 +31,7 @@ func TestForgottenStaysForgotten(t *testing.T) {
 	ctx := t.Context()
 	ids := map[string]int64{}
 	remember := func(scope, text string) {
-		f, err := s.Remember(ctx, scope, text)
+		f, err := s.Remember(ctx, scope, sessions.NewFact{Text: text})
 		must(t, err)
 		ids[text] = f.ID
 	}

@@ -126,7 +126,7 @@ func plantMore(t *testing.T, s *engine.Store, k channels.Key) {
 	check(err)
 	check(s.AddSummary(ctx, k, sessions.Summary{Text: "zq7rcanarySummary06", CoversSeq: h.Messages[0].Seq, Generation: h.Generation}))
 	check(s.Rename(ctx, k, "zq7rcanaryTitle07"))
-	_, err = s.Remember(ctx, "me", "zq7rcanaryFact11")
+	_, err = s.Remember(ctx, "me", sessions.NewFact{Text: "zq7rcanaryFact11"})
 	check(err)
 	e := entry(k.String(), "edit me", "zq7rcanaryEdited09")
 	e.Inbound.MessageID = "m"

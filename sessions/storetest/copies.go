@@ -104,7 +104,7 @@ func fill(t *testing.T, r *rig) {
 	_, err = r.ApprovePairing(ctx, "1111", noon)
 	must(t, err)
 	for _, f := range []string{"f1", "f2"} {
-		_, err = r.Remember(ctx, "chat:x:s", f)
+		_, err = r.Remember(ctx, "chat:x:s", sessions.NewFact{Text: f})
 		must(t, err)
 	}
 	must(t, r.Forget(ctx, "chat:x:s", 1))
@@ -183,7 +183,7 @@ func thereAndBack(t *testing.T, a, b *rig) {
 	if strings.Contains(strings.Join(first, ""), g[0].ID) {
 		t.Errorf("generation %s was given before", g[0].ID)
 	}
-	f, err := b.Remember(t.Context(), "chat:x:s", "f3")
+	f, err := b.Remember(t.Context(), "chat:x:s", sessions.NewFact{Text: "f3"})
 	if err != nil || f.ID != 3 {
 		t.Errorf("Remember = %+v, %v", f, err)
 	}
@@ -263,7 +263,7 @@ func onlyOne(t *testing.T, a, b *rig) {
 	r := a
 	r.say(t, "x:1", "1", user("one"))
 	r.say(t, "x:2", "2", user("two"))
-	_, err := r.Remember(t.Context(), "chat:x:s", "f")
+	_, err := r.Remember(t.Context(), "chat:x:s", sessions.NewFact{Text: "f"})
 	must(t, err)
 	lines := dump(t, a.Store, key("x:2"), key("x:9"), key("x:2"))
 	if len(lines) != 3 || strings.Contains(strings.Join(lines, ""), "x:1") {

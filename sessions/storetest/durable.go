@@ -117,7 +117,7 @@ func stays(t *testing.T, reopen func() *rig) {
 	must(t, err)
 	_, err = r.ApprovePairing(ctx, "1111", noon)
 	must(t, err)
-	_, err = r.Remember(ctx, "s", "fact")
+	_, err = r.Remember(ctx, "s", sessions.NewFact{Text: "fact"})
 	must(t, err)
 
 	r = reopen()

@@ -47,9 +47,9 @@ func erases(t *testing.T, r *rig) {
 	e.Inbound.Attachments = []channels.Attachment{{File: "f1"}, {Ref: "r"}}
 	r.enter(t, e, sessions.Queued)
 	r.enter(t, sessions.Entry{Inbound: in("x:1", "4", "/x"), Answered: true, Replies: []sessions.Reply{{Text: "a"}}}, sessions.Done)
-	_, err := r.Remember(ctx, "me", "fact")
+	_, err := r.Remember(ctx, "me", sessions.NewFact{Text: "fact"})
 	must(t, err)
-	_, err = r.Remember(ctx, "you", "fact")
+	_, err = r.Remember(ctx, "you", sessions.NewFact{Text: "fact"})
 	must(t, err)
 	live := r.claim(t)
 	got, err := r.Erase(ctx, sessions.Erasure{Keys: []channels.Key{key("x:1"), key("x:9"), key("x:1")}, Scopes: []string{"me", "nobody"}})
@@ -125,7 +125,7 @@ func erasesOnTwoNetworks(t *testing.T, r *rig) {
 		must(t, r.ChangeNotes(ctx, "needles", owner, func([]sessions.Note) ([]sessions.Note, []string, error) {
 			return []sessions.Note{{Name: "one"}}, nil, nil
 		}))
-		_, err := r.Remember(ctx, scope, "a needle of "+owner)
+		_, err := r.Remember(ctx, scope, sessions.NewFact{Text: "a needle of " + owner})
 		must(t, err)
 	}
 	_, err := r.Erase(ctx, sessions.Erasure{

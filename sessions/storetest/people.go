@@ -102,7 +102,7 @@ var peopleTests = map[string]func(*testing.T, *rig){
 		}
 		remember := func(text string, from ...sessions.Origin) {
 			t.Helper()
-			_, err := r.Remember(ctx, "person:42", text, from...)
+			_, err := r.Remember(ctx, "person:42", sessions.NewFact{Text: text, Origins: from})
 			must(t, err)
 		}
 		remember("tea is cheap", "web", "mcp:shop")
@@ -120,7 +120,7 @@ var peopleTests = map[string]func(*testing.T, *rig){
 		ctx := t.Context()
 		var ids []int64
 		for _, text := range []string{"likes green tea", "lives in Κρήτη", "tea at five", "likes green tea"} {
-			f, err := r.Remember(ctx, "person:42", text)
+			f, err := r.Remember(ctx, "person:42", sessions.NewFact{Text: text})
 			must(t, err)
 			if f.Text != text || f.ID == 0 || f.At.IsZero() {
 				t.Errorf("fact %+v", f)
@@ -131,7 +131,7 @@ var peopleTests = map[string]func(*testing.T, *rig){
 			t.Error("the same fact was stored twice")
 		}
 		for _, text := range []string{"Likes green tea.", "  likes   green tea ", "LIKES GREEN TEA!"} {
-			f, err := r.Remember(ctx, "person:42", text)
+			f, err := r.Remember(ctx, "person:42", sessions.NewFact{Text: text})
 			must(t, err)
 			if f.ID != ids[0] || f.Text != "likes green tea" {
 				t.Errorf("%q is stored as %+v, want the fact that is there", text, f)
@@ -159,7 +159,7 @@ var peopleTests = map[string]func(*testing.T, *rig){
 		must(t, r.Forget(ctx, "person:42", ids[0]))
 		is(t, "Forget again", r.Forget(ctx, "person:42", ids[0]), sessions.ErrNotFound)
 		same(t, "after Forget", recall("tea", 5), []string{"tea at five"})
-		f, err := r.Remember(ctx, "person:42", "new")
+		f, err := r.Remember(ctx, "person:42", sessions.NewFact{Text: "new"})
 		must(t, err)
 		if f.ID <= ids[2] {
 			t.Errorf("id %d was used before", f.ID)

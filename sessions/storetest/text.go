@@ -210,7 +210,7 @@ func (r *rig) anything(ctx context.Context, k, id string, what int, accepted fun
 	case what < 196:
 		_, err = r.ListQueue(ctx, 10)
 	case what < 210:
-		_, err = r.Remember(ctx, k, id)
+		_, err = r.Remember(ctx, k, sessions.NewFact{Text: id})
 	case what < 220:
 		_, err = r.Recall(ctx, k, "w1", 5)
 	case what < 230:

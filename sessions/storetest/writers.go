@@ -254,7 +254,7 @@ func scopes(t *testing.T, r *rig) {
 	want("")
 	ids := map[string]int64{}
 	for _, scope := range []string{"person:x:7", "person:x:1", "person:x:1", "chat:x:1", "person:xy:1", "person:x", "person:x:é", "person:x:%_"} {
-		f, err := r.Remember(ctx, scope, number("fact", len(ids)))
+		f, err := r.Remember(ctx, scope, sessions.NewFact{Text: number("fact", len(ids))})
 		must(t, err)
 		ids[scope] = f.ID
 	}
