@@ -44,6 +44,8 @@ func RunClocked(t *testing.T, open func(t *testing.T, now func() time.Time) *eng
 		"Clock/AnAlbumIsGathered":                gathersAlbums,
 		"Clock/ARestoreDatesMessages":            datesMessages,
 		"Clock/NotesAndCountsAreSwept":           swept,
+		"Clock/FactsCanBeTakenBackForAMonth":     undoneForAMonth,
+		"Clock/FactsAreUsedOnceADay":             usedOnceADay,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &clock{t: noon}

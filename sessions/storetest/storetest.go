@@ -31,7 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) *engine.Store) {
 	for _, group := range []map[string]func(*testing.T, *rig){
 		inboxTests, editTests, replaceTests, withdrawTests, controlTests, workTests, parkTests, runTests, outboxTests,
 		transcriptTests, archiveTests, searchTests, catalogTests, lifetimeTests, deletedTests, attachedTests, feedTests, recentTests, queueTests, jobTests, peopleTests, directoryTests, textTests, raceTests,
-		noteTests, stickerTests, feedbackTests, ownerTests, endingTests,
+		noteTests, stickerTests, feedbackTests, ownerTests, endingTests, memoryTests,
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) { test(t, newRig(t, open(t))) })

@@ -1,0 +1,289 @@
+package storetest
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// me is the scope of most tests of a memory.
+const me = "person:x:42"
+
+func (r *rig) remember(t *testing.T, scope, text string, replaces ...int64) sessions.Kept {
+	t.Helper()
+	kept, err := r.Remember(t.Context(), scope, sessions.NewFact{Text: text, Replaces: replaces})
+	must(t, err)
+	return kept
+}
+
+// remembered returns the texts that a search finds.
+func (r *rig) remembered(t *testing.T, scope, query string) []string {
+	t.Helper()
+	list, err := r.Recall(t.Context(), scope, query, 1000)
+	must(t, err)
+	return textsOf(list)
+}
+
+func textsOf(list []sessions.Fact) (texts []string) {
+	for _, f := range list {
+		texts = append(texts, f.Text)
+	}
+	return texts
+}
+
+// undo returns what came back, and what was dropped.
+func (r *rig) undo(t *testing.T, scope string) []string {
+	t.Helper()
+	undone, err := r.UndoFacts(t.Context(), scope)
+	must(t, err)
+	texts := textsOf(undone.Back)
+	if undone.Dropped != nil {
+		texts = append(texts, "not "+undone.Dropped.Text)
+	}
+	return texts
+}
+
+var memoryTests = map[string]func(*testing.T, *rig){
+	"Facts/ReplacedAndUndone": func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		rome := r.remember(t, me, "lives in Rome")
+		must(t, r.PinFact(ctx, me, rome.ID, true))
+		oslo := r.remember(t, me, "lives in Oslo", rome.ID)
+		same(t, "replaced", textsOf(oslo.Replaced), []string{"lives in Rome"})
+		if !oslo.Pinned {
+			t.Error("the correction of a pinned fact is not pinned")
+		}
+		again := r.remember(t, me, "Lives in Oslo.", rome.ID)
+		if again.ID != oslo.ID {
+			t.Errorf("a repeated correction is #%d, want #%d", again.ID, oslo.ID)
+		}
+		r.remember(t, me, "lives in Bern", oslo.ID)
+		same(t, "after two corrections", r.remembered(t, me, ""), []string{"lives in Bern"})
+		same(t, "a search", r.remembered(t, me, "Rome Oslo"), nil)
+		_, err := r.Remember(ctx, me, sessions.NewFact{Text: "lives in Wien", Replaces: []int64{rome.ID}})
+		is(t, "Remember instead of what was replaced", err, sessions.ErrNotFound)
+		_, err = r.Remember(ctx, "person:x:4", sessions.NewFact{Text: "lives in Wien", Replaces: []int64{oslo.ID}})
+		is(t, "Remember instead of a fact of somebody else", err, sessions.ErrNotFound)
+		same(t, "after refusals", r.remembered(t, me, ""), []string{"lives in Bern"})
+
+		same(t, "undo", r.undo(t, me), []string{"lives in Oslo", "not lives in Bern"})
+		same(t, "undo again", r.undo(t, me), []string{"lives in Rome", "not lives in Oslo"})
+		_, err = r.UndoFacts(ctx, me)
+		is(t, "UndoFacts with nothing left", err, sessions.ErrNotFound)
+		same(t, "at the end", r.remembered(t, me, ""), []string{"lives in Rome"})
+	},
+	"Facts/ForgottenAndUndone": func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		tea, coffee := r.remember(t, me, "likes tea"), r.remember(t, me, "hates coffee")
+		must(t, r.Forget(ctx, me, tea.ID))
+		must(t, r.Forget(ctx, me, coffee.ID))
+		is(t, "PinFact of a forgotten one", r.PinFact(ctx, me, tea.ID, true), sessions.ErrNotFound)
+		_, err := r.UndoFacts(ctx, "person:x:4")
+		is(t, "UndoFacts of somebody else", err, sessions.ErrNotFound)
+		same(t, "undo", r.undo(t, me), []string{"hates coffee"})
+		if f := r.remember(t, me, "LIKES TEA"); f.ID <= coffee.ID {
+			t.Errorf("a forgotten fact that is said again is #%d", f.ID)
+		}
+		_, err = r.UndoFacts(ctx, me)
+		is(t, "UndoFacts of what was said again", err, sessions.ErrNotFound)
+		same(t, "at the end", r.remembered(t, me, ""), []string{"LIKES TEA", "hates coffee"})
+	},
+	"Facts/SeveralReplacedByOne": func(t *testing.T, r *rig) {
+		a := r.remember(t, me, "one")
+		b := r.remember(t, me, "two")
+		c := r.remember(t, me, "three")
+		kept := r.remember(t, me, "Three!", a.ID, b.ID, a.ID, c.ID)
+		same(t, "replaced", textsOf(kept.Replaced), []string{"one", "two"})
+		same(t, "left", r.remembered(t, me, ""), []string{"three"})
+		same(t, "undo", r.undo(t, me), []string{"one", "two", "not three"})
+	},
+	"Facts/Near": func(t *testing.T, r *rig) {
+		for i := range 7 {
+			r.remember(t, me, fmt.Sprintf("the bins are collected on day %d", i))
+		}
+		r.remember(t, me, "a dog is called Rex")
+		r.remember(t, "person:x:4", "the bins are collected on Sunday")
+		near := r.remember(t, me, "Bins: collected at seven").Near
+		same(t, "near", textsOf(near), []string{
+			"the bins are collected on day 6", "the bins are collected on day 5", "the bins are collected on day 4",
+			"the bins are collected on day 3", "the bins are collected on day 2",
+		})
+		same(t, "of something else", textsOf(r.remember(t, me, "the cat is called Tom").Near), nil)
+	},
+	"Facts/Bounds": func(t *testing.T, r *rig) {
+		for scope, most := range map[string]int{me: sessions.MostFactsOfPerson, "chat:x:s": sessions.MostFactsOfChat} {
+			i := 0
+			must(t, restore(t, r, func() (rec sessions.Record, err error) {
+				if i == most {
+					return rec, io.EOF
+				}
+				rec.Fact = &sessions.FactRecord{Scope: scope, Fact: sessions.Fact{Text: fmt.Sprint("word", i), At: noon}}
+				i++
+				return rec, nil
+			}))
+			_, err := r.Remember(t.Context(), scope, sessions.NewFact{Text: "one more"})
+			is(t, "Remember in a full memory", err, sessions.ErrTooMany)
+			same(t, "the same again", r.remember(t, scope, "word7").Text, "word7")
+			first := r.remembered(t, scope, "word0")
+			same(t, "before", first, []string{"word0"})
+			list, err := r.Recall(t.Context(), scope, "word0", 1)
+			must(t, err)
+			r.remember(t, scope, "one more", list[0].ID)
+		}
+	},
+	"Facts/Corrected": corrected,
+}
+
+// A fact of the data set: something about somebody, said in one scope.
+type statement struct {
+	scope, who, what string
+	value            string
+	id               int64
+}
+
+func (s *statement) text() string     { return fmt.Sprintf("%s's %s: %s", s.who, s.what, s.value) }
+func (s *statement) question() string { return fmt.Sprintf("What is the %s of %s?", s.what, s.who) }
+
+// statements are two hundred facts about the same people and things in each scope, with
+// different values.
+func statements(scopes []string) (list []*statement) {
+	for i, scope := range scopes {
+		for j, who := range []string{"Anna", "Bruno", "Carla", "Dario", "Elena", "Fabio", "Greta", "Hugo"} {
+			for k, what := range []string{"favourite colour", "dentist", "car", "birthday", "home town"} {
+				list = append(list, &statement{scope: scope, who: who, what: what, value: fmt.Sprintf("value%d%d%d", i, j, k)})
+			}
+		}
+	}
+	return list
+}
+
+// corrected is a memory of two people and three chats in which much is corrected: what was
+// replaced, or belongs to others, is never found.
+func corrected(t *testing.T, r *rig) {
+	scopes := []string{"person:x:1", "person:x:2", "chat:x:1", "chat:x:2", "chat:x:3"}
+	all := statements(scopes)
+	old := map[int64]string{}
+	for _, s := range all {
+		s.id = r.remember(t, s.scope, s.text()).ID
+	}
+	for i, s := range all[:100] {
+		old[s.id] = s.text()
+		s.value += "new"
+		if i >= 60 { // a contradiction: only the answer tells that there is another
+			near := r.remember(t, s.scope, s.text()).Near
+			if !slices.ContainsFunc(near, func(f sessions.Fact) bool { return f.ID == s.id }) {
+				t.Errorf("%q is not near %q", old[s.id], s.text())
+			}
+		}
+		s.id = r.remember(t, s.scope, s.text(), s.id).ID
+	}
+	found := 0
+	const questions = 120
+	for _, s := range all[40 : 40+questions] {
+		facts, err := r.Recall(t.Context(), s.scope, s.question(), 5)
+		must(t, err)
+		if slices.ContainsFunc(facts, func(f sessions.Fact) bool { return f.ID == s.id && f.Text == s.text() }) {
+			found++
+		}
+	}
+	if found*100 < questions*95 {
+		t.Errorf("%d of %d questions find their fact among five, want 95 %%", found, questions)
+	}
+	t.Logf("%d of %d questions find their fact among five", found, questions)
+	for i := range 20 {
+		same(t, "what nobody said", r.remembered(t, scopes[i%5], fmt.Sprintf("hamster%d of Ivan", i)), nil)
+	}
+	noOthers(t, r, all, scopes, old)
+}
+
+// noOthers checks that each scope has its own facts and nothing else, also once one of them
+// is erased.
+func noOthers(t *testing.T, r *rig, all []*statement, scopes []string, old map[int64]string) {
+	t.Helper()
+	check := func(scopes []string) {
+		t.Helper()
+		for _, scope := range scopes {
+			for _, query := range []string{"", "Anna Bruno Carla Dario Elena Fabio Greta Hugo"} {
+				facts, err := r.Recall(t.Context(), scope, query, 1000)
+				must(t, err)
+				if len(facts) != len(all)/5 {
+					t.Errorf("%s has %d facts for %q, want %d", scope, len(facts), query, len(all)/5)
+				}
+				for _, f := range facts {
+					mine := slices.ContainsFunc(all, func(s *statement) bool { return s.scope == scope && s.id == f.ID && s.text() == f.Text })
+					if !mine || old[f.ID] != "" {
+						t.Errorf("%s shows %q", scope, f.Text)
+					}
+				}
+			}
+		}
+	}
+	check(scopes)
+	got, err := r.Erase(t.Context(), sessions.Erasure{Scopes: scopes[:1]})
+	must(t, err)
+	if got.Facts != 80 { // each of the forty was corrected
+		t.Errorf("the erasure removed %d facts, want those that were replaced too", got.Facts)
+	}
+	same(t, "after the erasure", r.remembered(t, scopes[0], ""), nil)
+	_, err = r.UndoFacts(t.Context(), scopes[0])
+	is(t, "UndoFacts after the erasure", err, sessions.ErrNotFound)
+	check(scopes[1:])
+	dumped := 0
+	must(t, r.Dump(t.Context(), []channels.Key(nil), func(rec sessions.Record) error {
+		if rec.Fact != nil && rec.Fact.Scope == scopes[0] {
+			dumped++
+		}
+		return nil
+	}))
+	same(t, "facts in a dump after the erasure", dumped, 0)
+}
+
+func undoneForAMonth(t *testing.T, r *rig, c *clock) {
+	ctx := t.Context()
+	tea, coffee := r.remember(t, me, "likes tea"), r.remember(t, me, "likes coffee")
+	must(t, r.Forget(ctx, me, tea.ID))
+	c.set(noon.Add(-time.Hour)) // a clock that was set back changes no order
+	r.remember(t, me, "hates coffee", coffee.ID)
+	same(t, "the newest", r.undo(t, me), []string{"likes coffee", "not hates coffee"})
+	c.set(noon.Add(sessions.FactUndo))
+	same(t, "after thirty days", r.undo(t, me), []string{"likes tea"})
+	must(t, r.Forget(ctx, me, tea.ID))
+	c.set(noon.Add(2*sessions.FactUndo + time.Second))
+	_, err := r.UndoFacts(ctx, me)
+	is(t, "UndoFacts after more than that", err, sessions.ErrNotFound)
+	n, err := r.CountFacts(ctx, me, "")
+	must(t, err)
+	same(t, "kept before the sweep", n, 2)
+	_, err = r.Sweep(ctx)
+	must(t, err)
+	n, err = r.CountFacts(ctx, me)
+	must(t, err)
+	same(t, "kept after it", n, 1)
+}
+
+func usedOnceADay(t *testing.T, r *rig, c *clock) {
+	ctx := t.Context()
+	tea := r.remember(t, me, "likes tea")
+	r.remember(t, me, "likes coffee")
+	used := func() (times []time.Time) {
+		t.Helper()
+		list, err := r.Recall(ctx, me, "", 9)
+		must(t, err)
+		for _, f := range list {
+			times = append(times, f.Used)
+		}
+		return times
+	}
+	must(t, r.UseFacts(ctx, me, tea.ID, 999))
+	c.set(noon.Add(time.Hour))
+	must(t, r.UseFacts(ctx, me, tea.ID))
+	same(t, "on one day", used(), []time.Time{{}, noon})
+	c.set(noon.Add(24 * time.Hour))
+	must(t, r.UseFacts(ctx, me, tea.ID))
+	same(t, "on the next", used(), []time.Time{{}, noon.Add(24 * time.Hour)})
+}
