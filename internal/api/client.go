@@ -10,11 +10,15 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/internal/web"
 )
 
 // Client calls the verbs of a handler of [New]. It is safe for concurrent use.
-type Client struct{ transport http.RoundTripper }
+type Client struct {
+	transport http.RoundTripper
+	via       channels.Via // "": through nothing else
+}
 
 const (
 	// maxAnswer bounds an answer: a page of 1000 messages of 256 KiB.
@@ -26,7 +30,7 @@ const (
 // Dial makes a client for the daemon that listens on the socket at path. It
 // does not connect yet; [ReadStatus] tells whether a daemon answers.
 func Dial(path string) *Client {
-	return &Client{web.SocketTransport(path)}
+	return &Client{transport: web.SocketTransport(path)}
 }
 
 // Close ends the connections.
@@ -63,6 +67,9 @@ func (c *Client) do(ctx context.Context, v Spec, target string, body io.Reader) 
 	if !v.inQuery() {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	if c.via != "" {
+		req.Header.Set(viaHeader, string(c.via))
+	}
 	// The daemon ends a call that takes too long. This is for one that does not answer.
 	within := v.Within
 	if within > 0 {
@@ -92,11 +99,11 @@ func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastRe
 // same with and without a daemon; it asks as the operator ([AsOperator]). The client reads an answer while the handler
 // writes it. The handler's goroutine has ended when the answer's body is closed.
 func InProcess(h http.Handler) *Client {
-	return &Client{inProcess(AsOperator(h))}
+	return &Client{transport: inProcess(AsOperator(h))}
 }
 
 // AsCaller is InProcess for whoever the context of a call says ([people.With]).
-func AsCaller(h http.Handler) *Client { return &Client{inProcess(h)} }
+func AsCaller(h http.Handler) *Client { return &Client{transport: inProcess(h)} }
 
 // inProcess sends requests to h.
 func inProcess(h http.Handler) http.RoundTripper {

@@ -181,7 +181,7 @@ func (s *server) guarded(route Route) http.Handler {
 			}
 			r.Body = http.MaxBytesReader(w, r.Body, most)
 		}
-		if err := answer(w, r); err != nil {
+		if err := answer(w, withVia(r)); err != nil {
 			s.refuse(w, r, err)
 		}
 	})

@@ -20,7 +20,7 @@ var _ api.Talk = doors{}
 // question is what the caller of ctx says in k. Only the operator talks everywhere;
 // others only in rooms of theirs.
 func (d *Daemon) question(ctx context.Context, k channels.Key, id, text string) (gateway.Question, error) {
-	q := gateway.Question{Key: k, ID: id, Text: text, Owner: api.AtSocket(ctx)}
+	q := gateway.Question{Key: k, ID: id, Text: text, Owner: api.AtSocket(ctx), Via: api.Via(ctx)}
 	p, _ := people.From(ctx)
 	if p.IsOperator() {
 		return q, nil

@@ -8,6 +8,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/api"
+	"dragoman/internal/mcpserver"
 )
 
 // mcp calls a tool at the port, and returns the answer.
@@ -74,6 +75,31 @@ func TestMCPScopes(t *testing.T) {
 	}
 	if got := r.mcp("drg_wrong", "conversations", `{}`); !strings.HasPrefix(got, "401 ") {
 		t.Errorf("a wrong token: %s", got)
+	}
+}
+
+// What another agent says is stored as what came by MCP, whichever way it came.
+func TestMCPOrigin(t *testing.T) {
+	t.Parallel()
+	r := newPlace(t, "mcp: {send: true}").run()
+	made, err := api.CreateToken.Call(t.Context(), r.admin, api.NewToken{Name: "t", Scope: "operate"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.mcp(made.Secret, "send", `{"conversation":"web:port","text":"hello"}`)
+	line := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send","arguments":{"conversation":"web:pipe","text":"hello"}}}`
+	err = mcpserver.New(mcpserver.Options{Client: r.admin, Send: true}).Pipe(t.Context(), strings.NewReader(line+"\n"), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := api.PutQuestion.Call(t.Context(), r.admin, api.Question{Key: channels.MustKey("web:asked"), Text: "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{"web:port": "mcp", "web:pipe": "mcp", "web:asked": "api"} {
+		page, err := api.ReadMessages.Call(t.Context(), r.admin, api.Part{Key: channels.MustKey(key)})
+		if err != nil || len(page.Data) == 0 || page.Data[0].Via != want {
+			t.Errorf("the messages of %s are %+v, %v; want via %s", key, page.Data, err, want)
+		}
 	}
 }
 

@@ -55,6 +55,8 @@ type Question struct {
 	// Sender is who asks; zero: whoever runs Dragoman. Others ask as if they wrote in the
 	// conversation: only where they may talk, and within their rate.
 	Sender channels.Person
+	// Via is through what it came; "": the API.
+	Via channels.Via
 	// Attachments are files that came with it, and Instructions is that of
 	// [channels.Inbound].
 	Attachments  []channels.Attachment

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -102,7 +103,7 @@ func (g *Gateway) asked(ctx context.Context, q Question) (m channels.Inbound, fo
 	}
 	m = channels.Inbound{
 		Key: k, Text: text, At: g.opts.Now(), Sender: q.Sender, Private: !g.isShared(k), Addressed: true,
-		Attachments: cleanAttachments(q.Attachments), Via: channels.ViaAPI, Instructions: q.Instructions, Model: q.Model,
+		Attachments: cleanAttachments(q.Attachments), Via: cmp.Or(q.Via, channels.ViaAPI), Instructions: q.Instructions, Model: q.Model,
 	}
 	if q.Sender.ID() == "" {
 		m.Sender = channels.Person{IDs: []string{people.OperatorID}, Name: "operator"}

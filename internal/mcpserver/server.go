@@ -34,6 +34,7 @@ import (
 	"errors"
 	"slices"
 
+	"dragoman/channels"
 	"dragoman/internal/api"
 	"dragoman/internal/plain"
 )
@@ -56,6 +57,7 @@ type Server struct {
 
 // New makes a server.
 func New(o Options) *Server {
+	o.Client = o.Client.Through(channels.ViaMCP)
 	s := &Server{opts: o, tools: reading}
 	if o.Send {
 		s.tools = append(slices.Clone(reading), send)
