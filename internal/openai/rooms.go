@@ -145,6 +145,9 @@ func (s *server) converse(w http.ResponseWriter, r *http.Request, body []byte, a
 	if err != nil {
 		return err
 	}
+	if replayed {
+		w.Header().Set("Idempotency-Replayed", "true") // before a stream begins
+	}
 	v := newView(s.Beat)
 	m.Show = func(text, note string) { v.set(text, note) }
 	var reply Reply
@@ -158,9 +161,6 @@ func (s *server) converse(w http.ResponseWriter, r *http.Request, body []byte, a
 	if err != nil {
 		to.failed(s.refusalFor(err))
 		return nil
-	}
-	if replayed {
-		w.Header().Set("Idempotency-Replayed", "true")
 	}
 	out := &outcome{ID: a.id, At: s.Now(), Text: reply.Text, Finish: finishStop, Usage: reply.Usage}
 	if a.store != nil {

@@ -95,6 +95,7 @@ func (s *server) attach(w http.ResponseWriter, r *http.Request, try *attempt, ot
 		case <-r.Context().Done():
 		}
 	}()
+	w.Header().Set("Idempotency-Replayed", "true") // before a stream begins
 	newView(s.Beat).follow(ended, to)
 	if err := r.Context().Err(); err != nil {
 		return err
@@ -103,7 +104,6 @@ func (s *server) attach(w http.ResponseWriter, r *http.Request, try *attempt, ot
 		to.failed(s.refusalOf(other.err, false))
 		return nil
 	}
-	w.Header().Set("Idempotency-Replayed", "true")
 	to.done(other.out)
 	return nil
 }
