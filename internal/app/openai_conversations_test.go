@@ -126,17 +126,17 @@ func TestOpenAIConversations(t *testing.T) {
 		refusedAs(t, request, r.request(method, path, s.token, "", &one), http.StatusNotFound, "")
 	}
 	refusedAs(t, "POST of items", r.request("POST", path+"/items", s.token, `{"items":[]}`, &one), http.StatusMethodNotAllowed, "")
-	var hers listed
-	if no := r.request("GET", path+"/items", other.token, "", &hers); no != nil || len(hers.Data) != 0 {
-		t.Errorf("somebody else reads %v, %+v", no, hers)
+	// Another's id and a mistyped one are no conversation, not an empty one.
+	other.expect(404, "POST /v1/conversations makes one", `{"model":"dragoman","conversation":"`+made.ID+`","messages":[{"role":"user","content":"hers"}]}`)
+	mistyped := made.ID[:len(made.ID)-9] + "." + made.ID[len(made.ID)-8:]
+	s.expect(404, "POST /v1/conversations makes one", `{"model":"dragoman","conversation":"`+mistyped+`","messages":[{"role":"user","content":"x"}]}`)
+	for _, request := range []string{"GET " + path, "GET " + path + "/items", "DELETE " + path} {
+		method, path, _ := strings.Cut(request, " ")
+		refusedAs(t, request+" by somebody else", r.request(method, path, other.token, "", &one), http.StatusNotFound, "")
 	}
-
 	var gone struct {
 		ID, Object string
 		Deleted    bool
-	}
-	if no := r.request("DELETE", path, other.token, "", &gone); no != nil { // a room of hers by that name
-		t.Errorf("DELETE by somebody else = %v", no)
 	}
 	if no := r.request("GET", path, s.token, "", &made); no != nil || made.Metadata["topic"] != "demo" {
 		t.Errorf("GET after that = %v, %+v", no, made)

@@ -3,6 +3,8 @@ package openai
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -27,7 +29,8 @@ type conversation struct {
 
 const (
 	convSeconds = 8  // hexadecimal digits of an id
-	convRandom  = 20 // characters after them
+	convRandom  = 12 // characters after them
+	convOwner   = 8  // characters at its end, by which it is one of its person
 )
 
 // What a conversation's metadata has of this API.
@@ -45,13 +48,32 @@ const (
 	maxMetadataValue = 512
 )
 
-func newConversation(seconds int64) conversation {
+func newConversation(who people.Principal, seconds int64) conversation {
 	id := fmt.Sprintf("%s%0*x%s", convPrefix, convSeconds, seconds, strings.ToLower(rand.Text()[:convRandom]))
+	id += ownerOf(who, id)
 	return conversation{ID: id, Object: "conversation", Created: seconds, Metadata: map[string]string{}}
+}
+
+// ownerOf is the end of the id of a conversation that who made. It keeps nobody out of
+// anything: rooms do that. Without it the id of somebody else's conversation, or a
+// mistyped one, would be that of an empty one of who's own.
+func ownerOf(who people.Principal, begin string) string {
+	sum := sha256.Sum256([]byte(who.ID + "\x00" + begin))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:convOwner])
+}
+
+// isMade reports whether POST /v1/conversations gave id to who.
+func isMade(who people.Principal, id string) bool {
+	end := len(id) - convOwner
+	return len(id) == len(convPrefix)+convSeconds+convRandom+convOwner && id[end:] == ownerOf(who, id[:end])
 }
 
 // room finds the conversation of that name, unless its client has deleted it.
 func (s *server) room(ctx context.Context, who people.Principal, name string) (Room, error) {
+	id, isID := strings.CutPrefix(name, roomChannel+":")
+	if isID && strings.HasPrefix(id, convPrefix) && !isMade(who, id) {
+		return Room{}, &respond.Refusal{Status: http.StatusNotFound, Param: "conversation", Sentence: "You have no such conversation. POST /v1/conversations makes one."}
+	}
 	room, err := s.Rooms.Room(ctx, who, name)
 	if err != nil {
 		return room, err
@@ -65,11 +87,10 @@ func (s *server) room(ctx context.Context, who people.Principal, name string) (R
 // named finds the conversation that the path of a request names.
 func (s *server) named(r *http.Request) (c conversation, room Room, err error) {
 	c = conversation{ID: r.PathValue("id"), Object: "conversation", Metadata: map[string]string{}}
-	rest, found := strings.CutPrefix(c.ID, convPrefix)
-	if !found || len(rest) != convSeconds+convRandom {
+	if !strings.HasPrefix(c.ID, convPrefix) || !isMade(caller(r), c.ID) {
 		return c, room, respond.ErrNothing
 	}
-	c.Created, err = strconv.ParseInt(rest[:convSeconds], 16, 64)
+	c.Created, err = strconv.ParseInt(c.ID[len(convPrefix):][:convSeconds], 16, 64)
 	if err != nil {
 		return c, room, respond.ErrNothing
 	}
@@ -90,7 +111,7 @@ func (s *server) makeConversation(w http.ResponseWriter, r *http.Request) error 
 	if items := o.objects("items", maxMessages); len(items) > 0 {
 		o.refuse("items", "A conversation begins empty here.")
 	}
-	c := newConversation(s.Now().Unix())
+	c := newConversation(caller(r), s.Now().Unix())
 	o.take("metadata", &c.Metadata)
 	checkMetadata(o, c.Metadata)
 	if err := o.problem(); err != nil {
