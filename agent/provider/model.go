@@ -124,6 +124,9 @@ func (m *Model) Abilities() agent.Abilities {
 	return agent.Abilities{NoTools: k.traits.NoTools, NoVision: m.o.Files == nil || k.maxPictures == 0}
 }
 
+// API is the API that the next request will speak: one of wire's.
+func (m *Model) API() string { return m.memory.current().traits.API }
+
 // Close closes idle connections. Running calls go on.
 func (m *Model) Close() error { return m.server.Close() }
 

@@ -36,7 +36,8 @@ type counted struct {
 func (t counted) Run(ctx context.Context, c agent.Call) (string, error) {
 	began := time.Now()
 	name := t.Spec().Name
-	span := trace.Begin(ctx, trace.OperationTool+" "+name, trace.Internal, trace.Text(trace.Operation, trace.OperationTool), trace.Text(trace.ToolName, name))
+	span := trace.Begin(ctx, trace.OperationTool+" "+name, trace.Internal,
+		trace.Text(trace.Operation, trace.OperationTool), trace.Text(trace.ToolName, name), trace.Text(trace.ToolCall, c.ID))
 	defer span.End()
 	result, err := t.Tool.Run(ctx, c)
 	outcome := "ok"

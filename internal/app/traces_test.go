@@ -158,6 +158,9 @@ func TestTraces(t *testing.T) {
 	if chat.Kind != 3 || chat.attr("gen_ai.request.model") != "main" || chat.attr("gen_ai.response.finish_reasons") == "" || chat.attr("dragoman.first_token_ms") == "" {
 		t.Errorf("a call of the model is %+v", chat)
 	}
+	if chat.attr("gen_ai.provider.name") != "openai" || c.named("execute_tool time")[0].attr("gen_ai.tool.call.id") == "" {
+		t.Errorf("the provider of %+v or the id of %+v is missing", chat, c.named("execute_tool time"))
+	}
 	c.checkAll()
 	for _, word := range []string{"canary", "secret-room", "Ann", "late", "web:", "what time"} {
 		if strings.Contains(c.bodies, word) {

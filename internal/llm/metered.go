@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/agent/wire"
 	"dragoman/internal/config"
 	"dragoman/internal/metrics"
 	"dragoman/internal/trace"
@@ -56,7 +57,19 @@ func (m *metered) beginSpan(ctx context.Context) *trace.Span {
 		return nil
 	}
 	return trace.Begin(ctx, trace.OperationChat+" "+m.label, trace.Client,
-		trace.Text(trace.Operation, trace.OperationChat), trace.Text(trace.RequestModel, m.label))
+		trace.Text(trace.Operation, trace.OperationChat), trace.Text(trace.ProviderName, m.providerName()), trace.Text(trace.RequestModel, m.label))
+}
+
+// providerName is whose API the model speaks, in the words of OpenTelemetry's conventions.
+func (m *metered) providerName() string {
+	h, isHosted := m.Model.(*hosted)
+	switch {
+	case !isHosted:
+		return trace.Agent // the demo
+	case h.provider.API() == wire.APIMessages:
+		return "anthropic"
+	}
+	return "openai"
 }
 
 // firstPiece times how long a model takes until it says something.
