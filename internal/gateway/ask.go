@@ -23,9 +23,10 @@ const (
 	// askFeed is how many of the newest items of a conversation are searched
 	// for the answer, which alone may have maxParts.
 	askFeed = 2 * maxParts
-	// askFew is how many of them are looked at first: mostly the question is the newest but
-	// for its answer, and a look costs as much as it reads.
-	askFew = 8
+	// askFew is how many of them, and of the transcript's messages, are looked at first:
+	// mostly the question is the newest but for its answer, and a look costs as much as it
+	// reads.
+	askFew = 4
 	// askTries and askPause are how often the transcript of an answered question is read.
 	askTries = 4
 	askPause = 20 * time.Millisecond
@@ -97,6 +98,12 @@ func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
 // answered all the same. Errors: [*RefusedError], [ErrUnanswered], sessions.ErrFull,
 // ctx's.
 func (g *Gateway) Converse(ctx context.Context, q Question) (Answered, error) {
+	// It listens before the message is there, so that it misses no end.
+	l, err := g.listenForEnds(ctx, q.Key)
+	if err != nil {
+		return Answered{}, err
+	}
+	defer l.Close()
 	m, got, err := g.put(ctx, q, "")
 	if err != nil {
 		return Answered{}, err
@@ -104,6 +111,10 @@ func (g *Gateway) Converse(ctx context.Context, q Question) (Answered, error) {
 	if q.Show != nil {
 		defer g.chats.watch(m.Key, got.Seq, q.Show)()
 	}
+	if got.Outcome == sessions.Queued { // there is no answer to see yet
+		waitForEnd(ctx, l)
+	}
+	l.Close()
 	for {
 		answer, over, err := g.lookOrWait(ctx, m, got.Seq, q.Owner)
 		if over || err != nil {
@@ -118,24 +129,41 @@ func (g *Gateway) isShared(k channels.Key) bool {
 	return can && s.Shared(k.Chat())
 }
 
+// listenForEnds begins to hear when messages of k wait no longer. The caller closes it.
+func (g *Gateway) listenForEnds(ctx context.Context, k channels.Key) (*stream.Listener, error) {
+	l, err := g.opts.Events.Listen(ctx, stream.Filter{
+		Names: []stream.Name{stream.Settled}, See: func(e *stream.Event) bool { return e.Key == k }, Leaves: true,
+	}, "")
+	if err != nil {
+		return nil, fmt.Errorf("gateway: wait for the answer to a question in %s: %w", k, err)
+	}
+	return l, nil
+}
+
+// waitForEnd returns when there may be something to see, or ctx ends.
+func waitForEnd(ctx context.Context, l *stream.Listener) {
+	limited, cancel := context.WithTimeout(ctx, askLook)
+	defer cancel()
+	_, _ = l.Next(limited) // whatever it says, a look shows how it is
+}
+
 // lookOrWait is [Gateway.answerTo] and, if there is no answer, a wait until one may be
 // there.
 func (g *Gateway) lookOrWait(ctx context.Context, m channels.Inbound, question int64, owner bool) (answer Answered, over bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return answer, false, err
+	}
 	// It listens before the look, so that it misses no end.
-	l, err := g.opts.Events.Listen(ctx, stream.Filter{
-		Names: []stream.Name{stream.Settled}, See: func(e *stream.Event) bool { return e.Key == m.Key }, Leaves: true,
-	}, "")
+	l, err := g.listenForEnds(ctx, m.Key)
 	if err != nil {
-		return answer, false, fmt.Errorf("gateway: wait for the answer to a question in %s: %w", m.Key, err)
+		return answer, false, err
 	}
 	defer l.Close()
 	answer, over, err = g.answerTo(ctx, m, question, owner)
 	if over || err != nil {
 		return answer, over, err
 	}
-	limited, cancel := context.WithTimeout(ctx, askLook)
-	defer cancel()
-	_, _ = l.Next(limited) // whatever it says, there may be something to see
+	waitForEnd(ctx, l)
 	return answer, false, ctx.Err()
 }
 
@@ -196,15 +224,19 @@ func (g *Gateway) transcriptFrom(ctx context.Context, m channels.Inbound, items 
 	if i < 0 {
 		return nil, -1, nil
 	}
+	// A turn appends the messages that it answers, and then its answer.
+	isAsked := func(one sessions.Message) bool {
+		return one.Role == sessions.RoleUser && one.Sender == m.Sender.ID() && one.At.Equal(items[i].At)
+	}
 	for range askTries {
-		h, err := g.store.History(ctx, m.Key, sessions.HistoryLimit{})
+		h, err := g.store.History(ctx, m.Key, sessions.HistoryLimit{Messages: askFew})
+		if err == nil && h.Omitted > 0 && !slices.ContainsFunc(h.Messages, isAsked) {
+			h, err = g.store.History(ctx, m.Key, sessions.HistoryLimit{})
+		}
 		if err != nil {
 			return nil, -1, err
 		}
-		// A turn appends the messages that it answers, and then its answer.
-		asked := slices.IndexFunc(h.Messages, func(one sessions.Message) bool {
-			return one.Role == sessions.RoleUser && one.Sender == m.Sender.ID() && one.At.Equal(items[i].At)
-		})
+		asked := slices.IndexFunc(h.Messages, isAsked)
 		if asked >= 0 {
 			return h.Messages, asked, nil
 		}

@@ -3,9 +3,12 @@ package gateway_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"dragoman/agent"
 	"dragoman/channels"
@@ -38,6 +41,58 @@ func TestConverse(t *testing.T) {
 		turn := w.agent.turns[0]
 		if !strings.Contains(turn.System, "Speak French.") || turn.Input[0].Content != "hello" || turn.Input[0].Via != channels.ViaAPI {
 			t.Errorf("prompt %q, input %+v", turn.System, turn.Input[0])
+		}
+	})
+}
+
+// looks counts what is read to find an answer.
+type looks struct {
+	gateway.Conversations
+	feeds, all atomic.Int64
+}
+
+func (l *looks) Feed(ctx context.Context, k channels.Key, before int64, limit int) ([]sessions.FeedItem, error) {
+	l.feeds.Add(1)
+	return l.Conversations.Feed(ctx, k, before, limit)
+}
+
+func (l *looks) History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
+	if limit == (sessions.HistoryLimit{}) {
+		l.all.Add(1)
+	}
+	return l.Conversations.History(ctx, k, limit)
+}
+
+// A question that was only just accepted has no answer yet, so that one look finds it, and
+// in a long conversation it reads the end alone. The answer to an old one is found, too.
+func TestConverseReadsLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &looks{}
+		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
+			l.Conversations = w.store.Conversations
+			w.store.Conversations = l
+		})
+		k := channels.MustKey("net:42")
+		first := ""
+		for i := range 6 {
+			time.Sleep(time.Second)
+			got, err := w.gw.Converse(t.Context(), gateway.Question{Key: k, ID: fmt.Sprint("q", i), Text: fmt.Sprint("hello ", i)})
+			if err != nil || !strings.Contains(got.Text, fmt.Sprint("hello ", i)) {
+				t.Fatalf("Converse %d = %+v, %v", i, got, err)
+			}
+			if i == 0 {
+				first = got.Text
+			}
+		}
+		if n := l.feeds.Load(); n != 6 {
+			t.Errorf("6 new questions took %d looks, want one each", n)
+		}
+		if n := l.all.Load(); n != 0 {
+			t.Errorf("6 new questions read the whole conversation %d times, want never", n)
+		}
+		got, err := w.gw.Converse(t.Context(), gateway.Question{Key: k, ID: "q0", Text: "hello 0"})
+		if err != nil || got.Text != first {
+			t.Errorf("the first question again: %+v, %v, want %q", got, err, first)
 		}
 	})
 }

@@ -127,7 +127,11 @@ func (v *view) history(head rows.Head, limit sessions.HistoryLimit) (h sessions.
 	}
 	oldest, bytes := head.MessageSeq+1, 0
 	gone := newestFirst{}
-	if n := min(head.MessageSeq-after, maxPrealloc); n > 0 {
+	n := min(head.MessageSeq-after, maxPrealloc)
+	if limit.Messages > 0 {
+		n = min(n, int64(limit.Messages))
+	}
+	if n > 0 {
 		h.Messages = make([]sessions.Message, 0, n+4) // with room for what a turn adds
 	}
 	for m := range v.messages(k, rows.MessageFilter{After: after, Before: head.MessageSeq + 1, Newest: true, Again: true}) {
