@@ -206,7 +206,7 @@ func (a *attempt) note(ctx context.Context, more ...sessions.Note) error {
 
 // roomEvery is how many notes are added before there is room made for more. To look at all
 // of somebody's notes each time would cost more than a turn.
-const roomEvery = 64
+const roomEvery = 128
 
 // put stores notes of a kind and person. Now and then it also removes those that are over,
 // and the oldest beyond most: so there may be roomEvery more, on each node.
