@@ -166,8 +166,16 @@ func (r *run) loop(ctx context.Context) (Result, error) {
 		if err := r.steer(ctx); err != nil {
 			return Result{}, err
 		}
+		say, err := r.mayCall(ctx)
+		if err != nil {
+			return Result{}, err
+		}
+		if say != "" {
+			return r.finishWith(say, nil, true), nil
+		}
 		final := r.steps >= r.a.opts.MaxSteps-1 || r.barred.Load()
 		resp, err := r.step(ctx, final)
+		r.called(resp)
 		if err != nil {
 			return Result{}, err
 		}
@@ -178,6 +186,35 @@ func (r *run) loop(ctx context.Context) (Result, error) {
 			return Result{}, err
 		}
 	}
+}
+
+// mayCall asks the meter whether the next call may begin.
+func (r *run) mayCall(ctx context.Context) (say string, err error) {
+	if r.t.Meter == nil {
+		return "", nil
+	}
+	name := r.model.Name()
+	size := r.fit.fixed + r.a.messageTokens(r.all)
+	say, err = r.t.Meter.Begin(ctx, name, min(size, r.a.nominalWindow(name)))
+	if stop := stopped(ctx); stop != nil {
+		return "", stop
+	}
+	if err != nil {
+		return "", fmt.Errorf("agent: before a model call: %w", err)
+	}
+	return say, nil
+}
+
+// called tells the meter what a call used. resp is nil if it failed.
+func (r *run) called(resp *Response) {
+	if r.t.Meter == nil {
+		return
+	}
+	var used *sessions.Usage
+	if resp != nil {
+		used = resp.Message.Usage
+	}
+	r.t.Meter.Used(used)
 }
 
 func (r *run) resultOf(resp *Response) Result {

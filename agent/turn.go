@@ -50,6 +50,8 @@ type Turn struct {
 	Guard Guard
 	// SystemOrigins are whose words System has, beside the operator's.
 	SystemOrigins []sessions.Origin
+	// Meter, if not nil, is asked before each call of the model, except for summaries.
+	Meter Meter
 	// Until, if not zero, is when the caller gives up: see [Request.Until].
 	Until time.Time
 	// MayBeSilent: an empty answer is an answer, as it is for jobs. Otherwise the model
@@ -66,6 +68,17 @@ type Turn struct {
 	Compact func(ctx context.Context, keep *window.Keep) (sessions.History, error)
 	// Given, if not nil, says that the messages come from a caller who keeps them.
 	Given *Given
+}
+
+// Meter limits what a turn may use.
+type Meter interface {
+	// Begin is asked before a call of the model whose request has about that many tokens. A
+	// sentence ends the turn: its answer is what was said so far and the sentence. Begin may
+	// wait. An error ends the turn.
+	Begin(ctx context.Context, model string, input int) (say string, err error)
+	// Used is called after the call. u is nil if the call failed, or if its server does not
+	// say.
+	Used(u *sessions.Usage)
 }
 
 // Progress is what people see of a running turn.
