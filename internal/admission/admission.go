@@ -14,7 +14,8 @@
 // ends it. The time does not count against agent.give_up_after.
 //
 // A job whose turn a rule ends or parks has the outcome "skipped", for the reason that the
-// sentence says; its target is told nothing. So has a turn over messages that its caller
+// sentence says; its target is told nothing, unless a quota is used up (Verdict.Again): then
+// it is told once, until the job has run again. So has a turn over messages that its caller
 // keeps: it is refused.
 //
 // Failures:
@@ -64,6 +65,9 @@ type Turn struct {
 	Private bool
 	// Job is the name of the job whose due time the turn is, "" if people wrote.
 	Job string
+	// Owner is whose budget it uses: an identity like "telegram:42", or the ID of the
+	// principal that calls by the API; "" for a job.
+	Owner string
 	// At is the present time.
 	At time.Time
 }
@@ -81,6 +85,9 @@ type Verdict struct {
 	Say string
 	// Until, if not zero, parks the turn until that time instead of ending it.
 	Until time.Time
+	// Again, if not zero, says that the turn ends because a quota is used up until then.
+	// Programs that ask by the API are told so, and the target of a job once.
+	Again time.Time
 }
 
 // End is the verdict that ends a turn.
@@ -95,6 +102,24 @@ type Counter interface {
 	// model and used that many tokens. They must be counts that the store takes, or the
 	// commit is refused and tried again.
 	Count(t Turn, used sessions.Usage) []sessions.Count
+}
+
+// Call is a call of the model that is about to begin.
+type Call struct {
+	Model string
+	Input int // estimated tokens
+}
+
+// Meter is for rules that limit what is used while turns run. Without it, a rule is asked
+// only before the turn.
+type Meter interface {
+	// Begin is asked before each call of the model in t, and may wait. A verdict ends the
+	// turn with what was said so far and the sentence; only its Say counts.
+	Begin(ctx context.Context, t Turn, c Call) (Verdict, error)
+	// Used says that the call that began last has ended and used u, nothing if it failed.
+	Used(t Turn, u sessions.Usage)
+	// End says that t runs no longer. counted: what it used is in the store's sums now.
+	End(t Turn, counted bool)
 }
 
 // Type is one type of rule. Its file declares it with its settings, and internal/app
@@ -120,6 +145,8 @@ type Sums interface {
 	// Sum returns what owner has counted of a kind on the days from fromDay to toDay, both
 	// inclusive and like 20261128.
 	Sum(ctx context.Context, kind, owner, fromDay, toDay string) (int64, error)
+	// Sums lists sums by kind, owner and day.
+	Sums(ctx context.Context, f sessions.SumFilter) ([]sessions.Count, error)
 }
 
 // Setup is what a rule gets besides its settings.
@@ -127,6 +154,10 @@ type Setup struct {
 	Sums Sums
 	// Zone is the time zone in which days are counted: agent.time_zone.
 	Zone *time.Location
+	// Price returns what a call of a model costs, 0 if no price is configured. Nil: nothing.
+	Price func(model string, input, output int) float64
+	// MaxTokens limits one answer of the model. 0: nothing does.
+	MaxTokens int
 	// Logger is never nil.
 	Logger *slog.Logger
 }

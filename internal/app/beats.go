@@ -131,6 +131,20 @@ func (b *beats) Failing(ctx context.Context, job string) (bool, error) {
 	return false, err
 }
 
+// Skipped implements gateway.Heartbeats.
+func (b *beats) Skipped(ctx context.Context, job, why string) (bool, error) {
+	list, err := b.store.Occurrences(ctx, job, 100)
+	for _, o := range list {
+		switch {
+		case o.Outcome == "skipped" && o.Why == why:
+			return true, err
+		case o.Outcome == "ran", o.Outcome == "silent", o.Outcome == "failed":
+			return false, err
+		}
+	}
+	return false, err
+}
+
 // readFile reads a file of the workspace under the same guard as the tools.
 func (b *beats) readFile(_ context.Context, name string) ([]byte, error) {
 	if b.workspace == nil {

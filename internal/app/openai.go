@@ -73,7 +73,7 @@ type givenTurns struct{ *Daemon }
 // Given implements [openai.Turns].
 func (g givenTurns) Given(ctx context.Context, t agent.Turn) (agent.Result, error) {
 	res, err := g.gateway.Given(ctx, t)
-	g.countGiven(ctx, res.Messages)
+	g.countGiven(ctx, t, res.Messages)
 	var refused *gateway.RefusedError
 	switch {
 	case errors.Is(err, gateway.ErrStopping):

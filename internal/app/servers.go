@@ -356,6 +356,8 @@ func refusalOfQuestion(k channels.Key, err error) error {
 		return &respond.Refusal{Status: http.StatusUnprocessableEntity, Code: "conflict", Sentence: kept.Why}
 	case errors.As(err, &kept):
 		return &respond.Refusal{Status: http.StatusBadRequest, Param: "seq", Sentence: kept.Why}
+	case errors.As(err, &refused) && refused.Spent:
+		return &respond.Refusal{Status: http.StatusTooManyRequests, Code: respond.CodeQuota, RetryAfter: refused.After, Sentence: refused.Why}
 	case errors.As(err, &refused) && refused.Later:
 		return &respond.Refusal{Status: http.StatusTooManyRequests, RetryAfter: refused.After, Sentence: refused.Why}
 	case errors.As(err, &refused):

@@ -7,6 +7,7 @@ import (
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/admission"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
@@ -40,6 +41,8 @@ func (r *run) asked() admission.Turn {
 	if r.job != nil {
 		t.Job = r.job.name
 		t.Key = r.job.target
+	} else if id := newest.Sender.ID(); id != "" {
+		t.Owner = people.Identity(t.Key.Channel(), id)
 	}
 	return t
 }
@@ -72,7 +75,7 @@ func (r *run) endByRule(ctx context.Context) (ended bool, err error) {
 	outcome := "skipped"
 	var res agent.Result
 	if v.Until.IsZero() || r.job != nil {
-		res, err = r.skip(ctx, v.Say)
+		res, err = r.skip(ctx, v)
 	} else {
 		outcome = "parked"
 		err = r.park(ctx, v)
@@ -90,13 +93,16 @@ func (r *run) endByRule(ctx context.Context) (ended bool, err error) {
 }
 
 // skip commits a turn that ends with a sentence of ours.
-func (r *run) skip(ctx context.Context, sentence string) (agent.Result, error) {
-	res, err := r.ending(ctx, sentence)
+func (r *run) skip(ctx context.Context, v admission.Verdict) (agent.Result, error) {
+	res, err := r.ending(ctx, v.Say)
 	if err != nil {
 		return res, err
 	}
+	if r.job != nil {
+		r.job.spent = !v.Again.IsZero()
+	}
 	r.g.chats.goesOn(r.claim.Key)
-	return res, r.commit(ctx, res, "skipped", sentence)
+	return res, r.commit(ctx, res, "skipped", v.Say)
 }
 
 // ending is the result of a turn that ends with a sentence of ours. A job has none: it
@@ -117,12 +123,17 @@ func (r *run) ending(ctx context.Context, sentence string) (agent.Result, error)
 
 // counts are what is added up of a turn that the model has answered with messages.
 func (r *run) counts(messages []sessions.Message) (all []sessions.Count) {
-	sum := usageOf(messages)
 	t := r.asked()
 	if r.g.opts.Count != nil {
 		all = r.g.opts.Count(t, messages)
 	}
-	for _, rule := range *r.g.rules.Load() {
+	return r.g.appendCounts(all, t, messages)
+}
+
+// appendCounts appends what rules count of t.
+func (g *Gateway) appendCounts(all []sessions.Count, t admission.Turn, messages []sessions.Message) []sessions.Count {
+	sum := usageOf(messages)
+	for _, rule := range *g.rules.Load() {
 		if c, able := rule.(admission.Counter); able {
 			all = append(all, c.Count(t, sum)...)
 		}

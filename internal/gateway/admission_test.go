@@ -85,7 +85,7 @@ func TestARuleEndsATurn(t *testing.T) {
 		w := start(t, ruled(r))
 		m := w.say("1", "hello")
 		w.expect("1", "That is enough for today. /status says more.")
-		want := admission.Turn{ID: r.asked[0].ID, Key: m.Key, Person: m.Sender, Private: true, At: r.asked[0].At}
+		want := admission.Turn{ID: r.asked[0].ID, Key: m.Key, Person: m.Sender, Private: true, Owner: "net:" + m.Sender.ID(), At: r.asked[0].At}
 		if diff := cmp.Diff([]admission.Turn{want}, r.asked, cmpopts.EquateComparable(channels.Key{})); diff != "" || want.ID == "" || want.At.IsZero() {
 			t.Errorf("the rule is asked about other turns (-want +got):\n%s", diff)
 		}
@@ -207,6 +207,38 @@ func TestARuleSkipsAJob(t *testing.T) {
 			})
 		})
 	}
+}
+
+// skippedJobs knows from the store why a job was skipped.
+type skippedJobs struct {
+	jobs
+	w *world
+}
+
+func (j skippedJobs) Skipped(ctx context.Context, job, why string) (bool, error) {
+	list, err := j.w.mem.Occurrences(ctx, job, 10)
+	return slices.ContainsFunc(list, func(o sessions.Occurrence) bool { return o.Why == why }), err
+}
+
+// A job that a quota skips says so to its target, once for each sentence.
+func TestAQuotaSkipsAJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		says := "I have used today's 2.00."
+		r := &rule{decide: func(t admission.Turn) (admission.Verdict, error) {
+			return admission.Verdict{Say: says, Again: t.At.Add(time.Hour)}, nil
+		}}
+		w := start(t, ruled(r), func(w *world, _ *gateway.Binding, o *gateway.Options) {
+			o.Heartbeats = skippedJobs{jobs{"watch": channels.MustKey("net:1")}, w}
+		})
+		for range 3 {
+			w.fire("watch", "look")
+			time.Sleep(time.Minute)
+		}
+		w.expect("1", says)
+		says = "I have used this month's 20.00."
+		w.fire("watch", "look")
+		w.expect("1", "I have used today's 2.00.", says)
+	})
 }
 
 // The sentence outlives a crash between its commit and its delivery: it is sent once, and

@@ -43,6 +43,8 @@ type RefusedError struct {
 	// 0: unknown.
 	Later bool
 	After time.Duration
+	// Spent says that a budget is used up until then.
+	Spent bool
 	// Told says that the turn failed, and that the chat was told so.
 	Told bool
 }

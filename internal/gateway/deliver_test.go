@@ -181,6 +181,8 @@ func (j jobs) News(answer string) string {
 	return strings.TrimSpace(strings.TrimPrefix(answer, "HEARTBEAT_OK"))
 }
 
+func (j jobs) Skipped(context.Context, string, string) (bool, error) { return false, nil }
+
 func (j jobs) Failing(context.Context, string) (bool, error) { return false, nil }
 
 func (j jobs) Targets(k channels.Key) bool {

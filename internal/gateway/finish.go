@@ -206,6 +206,9 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 		switch {
 		case err == nil:
 			r.kept = r.g.opts.Keep != nil
+			if r.meter != nil {
+				r.meter.counted = len(t.Counts) > 0
+			}
 			r.afterCommit(ctx, t)
 			return nil
 		case errors.Is(err, sessions.ErrFenced), errors.Is(err, sessions.ErrConflict), ctx.Err() != nil:

@@ -9,6 +9,8 @@ import (
 	"dragoman/agent/window"
 	"dragoman/internal/actions"
 	"dragoman/internal/admission"
+	"dragoman/internal/people"
+	"dragoman/sessions"
 )
 
 // ErrStopping: the gateway drains and begins nothing new.
@@ -28,13 +30,14 @@ func (g *Gateway) Given(ctx context.Context, t agent.Turn) (res agent.Result, er
 		g.opts.Observer.TurnEnded("refused", 0)
 		return agent.Result{}, err
 	}
-	v, err := g.askRules(ctx, admission.Turn{ID: t.ID, Key: t.Key, Person: t.Person, Private: t.Private, At: g.opts.Now()})
+	asked := g.givenTurn(ctx, &t)
+	v, err := g.askRules(ctx, asked)
 	if err != nil {
 		return agent.Result{}, err
 	}
 	if !v.IsZero() {
 		g.opts.Observer.TurnEnded("skipped", 0)
-		return agent.Result{}, &RefusedError{Why: g.spellCommands(t.Key, v.Say), Later: !v.Until.IsZero()}
+		return agent.Result{}, g.refusedBy(asked, v)
 	}
 	if err := g.waitForSlot(ctx); err != nil {
 		return agent.Result{}, err
@@ -42,7 +45,15 @@ func (g *Gateway) Given(ctx context.Context, t agent.Turn) (res agent.Result, er
 	defer g.turns.Release(1)
 	began := time.Now()
 	ctx, span := g.turnSpan(ctx, t.ID, t.Key)
+	m := g.meterOf(asked)
+	defer m.end()
+	if m != nil {
+		t.Meter = m
+	}
 	res, err = g.runGiven(ctx, t)
+	if m != nil && err == nil {
+		m.counted = true // by the caller, in a moment
+	}
 	outcome := "answered"
 	switch {
 	case err == nil:
@@ -57,6 +68,28 @@ func (g *Gateway) Given(ctx context.Context, t agent.Turn) (res agent.Result, er
 	g.opts.Observer.TurnEnded(outcome, time.Since(began))
 	g.opts.Logger.Debug("turn ended", "key", t.Key.String(), "turn", t.ID, "outcome", outcome, "took", time.Since(began), "steps", res.Steps)
 	return res, err
+}
+
+// givenTurn is t as rules see it.
+func (g *Gateway) givenTurn(ctx context.Context, t *agent.Turn) admission.Turn {
+	who, _ := people.From(ctx)
+	return admission.Turn{ID: t.ID, Key: t.Key, Person: t.Person, Private: t.Private, Owner: who.ID, At: g.opts.Now()}
+}
+
+// refusedBy is what the caller of a given turn learns of a rule.
+func (g *Gateway) refusedBy(t admission.Turn, v admission.Verdict) *RefusedError {
+	no := &RefusedError{Why: g.spellCommands(t.Key, v.Say), Later: !v.Until.IsZero()}
+	if !v.Again.IsZero() {
+		no.Later, no.Spent = true, true
+		no.After = v.Again.Sub(t.At)
+	}
+	return no
+}
+
+// GivenCounts are what rules count of a given turn that has answered with messages: whoever
+// counts its usage adds them in the same step.
+func (g *Gateway) GivenCounts(ctx context.Context, t agent.Turn, messages []sessions.Message) []sessions.Count {
+	return g.appendCounts(nil, g.givenTurn(ctx, &t), messages)
 }
 
 func (g *Gateway) runGiven(ctx context.Context, t agent.Turn) (res agent.Result, err error) {

@@ -24,6 +24,7 @@ type job struct {
 	due    time.Time
 	target channels.Key
 	gone   bool // no longer configured
+	spent  bool // skipped because a budget is used up: its target is told once
 }
 
 // jobOf is the occurrence whose message w is.
@@ -59,6 +60,8 @@ func (j *job) fillCommit(ctx context.Context, g *Gateway, t *sessions.Turn, res 
 		}
 	case outcome == "failed" && !j.gone && !g.wasFailing(ctx, j.name):
 		text = fmt.Sprintf(sayJobFailed, j.name, why)
+	case outcome == "skipped" && j.spent && !g.wasSkipped(ctx, j.name, why):
+		text = why
 	}
 	if text != "" {
 		t.Replies = g.split(sessions.Label{Kind: channels.KindJob, Turn: t.ID, Job: j.name}, j.target, text, channels.Inbound{})
@@ -76,6 +79,17 @@ const sayJobFailed = "The job %s could not run: %s. I say so once, until it work
 
 // sayJobWorks tells a job's target that what sayJobFailed told is over.
 const sayJobWorks = "The job %s works again."
+
+// wasSkipped reports whether the target of job knows already that it is skipped, and why. If
+// the store does not say, it is told once more.
+func (g *Gateway) wasSkipped(ctx context.Context, job, why string) bool {
+	skipped, err := g.opts.Heartbeats.Skipped(ctx, job, why)
+	if err != nil {
+		g.opts.Logger.Warn("cannot read whether a job was skipped before", "job", job, "err", err)
+		return false
+	}
+	return skipped
+}
 
 // wasFailing reports whether the target of job knows already that it fails. If the store
 // does not say, it is told once more.

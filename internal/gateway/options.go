@@ -41,6 +41,8 @@ type Heartbeats interface {
 	// Failing reports whether the last run of job that ended has failed. One that worked,
 	// and whose text did not arrive, has not.
 	Failing(ctx context.Context, job string) (bool, error)
+	// Skipped reports whether job was skipped for that reason since it last ran.
+	Skipped(ctx context.Context, job, why string) (bool, error)
 }
 
 // Events takes what happens, for whoever listens: a [stream.Hub]. Its methods must not

@@ -35,6 +35,8 @@ type run struct {
 	history sessions.History
 
 	told telling
+	// meter limits what the turn uses; nil: nothing does.
+	meter *meter
 	// kept: what hooks get about the turn is stored with it.
 	kept bool
 
@@ -107,6 +109,8 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 		}
 	}
 	defer g.chats.end(r.live)
+	r.meter = g.meterOf(r.asked())
+	defer r.meter.end()
 	r.tellBegun(first)
 	stop := r.attend(ctx, newest)
 	if g.interleaver(r.claim.Key) != nil {
@@ -192,6 +196,9 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 			}
 			return err
 		},
+	}
+	if r.meter != nil {
+		t.Meter = r.meter
 	}
 	steered := steeredSeqs(steps)
 	err := r.fetchAll(ctx)

@@ -110,9 +110,15 @@ var usually = map[int]usual{
 // CodeScope is the code of a 403 that a token with a larger scope would not get.
 const CodeScope = "insufficient_scope"
 
-// kindOf is the error's type, of which OpenAI's clients know three.
-func kindOf(status int) string {
+// CodeQuota is the code of a 429 that says that a budget is used up. It is the error's type
+// too, as with OpenAI.
+const CodeQuota = "insufficient_quota"
+
+// kindOf is the error's type, of which OpenAI's clients know four.
+func kindOf(status int, code string) string {
 	switch {
+	case code == CodeQuota:
+		return CodeQuota
 	case status >= http.StatusInternalServerError:
 		return "server_error"
 	case status == http.StatusTooManyRequests:
@@ -143,7 +149,7 @@ func CodeOf(no *Refusal) string {
 // Body is what JSON makes the body of a refusal of, for those who send it in a stream.
 func Body(no *Refusal) any {
 	status := cmp.Or(no.Status, http.StatusInternalServerError)
-	p := problem{Message: no.Sentence, Type: kindOf(status), Code: CodeOf(no)}
+	p := problem{Message: no.Sentence, Type: kindOf(status, no.Code), Code: CodeOf(no)}
 	if no.Param != "" {
 		p.Param = &no.Param
 	}

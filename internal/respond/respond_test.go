@@ -49,7 +49,7 @@ func TestRefuse(t *testing.T) {
 		},
 		"too many, for a while": {
 			err: &respond.Refusal{Status: 429, Code: "insufficient_quota", RetryAfter: 90 * time.Minute, Sentence: "Wait."}, status: 429,
-			body:   `{"error":{"message":"Wait.","type":"rate_limit_error","param":null,"code":"insufficient_quota"}}`,
+			body:   `{"error":{"message":"Wait.","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`,
 			header: map[string]string{"Retry-After": "5400"},
 		},
 		"soon": {
