@@ -127,6 +127,8 @@ var Table = []Rule{
 	// What a turn must pass before it asks the model.
 	{Package: "internal/admission", Imports: domain},
 	{Package: "internal/usage", Imports: domain},
+	// How much may be used.
+	{Package: "internal/budget", Imports: join(domain, "internal/admission"), Tests: []string{"internal/testkit/pgtest", "sessions/*"}},
 	// What needs a yes, and who said it.
 	{Package: "internal/actions", Imports: domain},
 	{Package: "internal/gateway", Imports: join(domain, "internal/actions", "internal/admission", "internal/people", "agent/recap", "agent/window", "internal/stream", "internal/metrics", "internal/trace"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres", "sessions/engine"}},

@@ -1,0 +1,88 @@
+// Package budget is the rule that ends turns when a person, a chat, a job or everybody
+// together has used up what they may use in a day or a month.
+//
+// The promise. What was used is read from the counts that turns add in their own commits
+// (package usage, and [rule.Count] for jobs and for all), so a crash gives nothing back and
+// takes nothing twice, and all nodes add up. Nothing is written for it besides: a turn has
+// no commit more. Without a limit nothing is read and nothing counted.
+//
+// Before a turn, and before each call of the model in it, the rule asks whether anything is
+// left. While a call runs, its estimated input and the longest answer are reserved. A call
+// that would pass a limit by what is reserved waits until the calls that run here have
+// ended: near its end a budget is used one call after the other. The last of them may pass
+// the limit, because nobody knows what an answer costs before it is written. Calls that run
+// on other nodes are not known here, so a limit may be passed by these too.
+//
+// A turn that finds nothing left ends with a sentence: see [admission.Rule]. In the middle
+// of a turn, the answer is what was said so far and that sentence. A job is skipped.
+//
+// Days and months are those of agent.time_zone. Sums are read again after a second, and
+// above four fifths of a limit before each call.
+//
+// Not counted, as in package usage: summaries, and calls whose turn failed or was stopped
+// before the model had answered. Identities that were joined as one person have a budget
+// each.
+//
+// Failures:
+//
+//	the store cannot be read       The turn fails as with any rule, and is tried again.
+//	the daemon dies in a turn      What its finished calls used is in the journal, and is
+//	                               counted when the turn ends. What was reserved is forgotten.
+//	a model has no price           Its calls cost nothing, so a budget in money does not end.
+//	                               dragoman check says so.
+//	the configuration is reloaded  Calls that run are no longer reserved. Their turns are
+//	                               counted.
+//
+// Goroutines: none. Calls wait in those of their turns, until their context ends.
+package budget
+
+import (
+	"math"
+
+	"dragoman/sessions"
+)
+
+// Settings are those of the rule.
+type Settings struct {
+	Unit   string `yaml:"unit" default:"money" oneof:"money tokens" doc:"What the numbers below are: money (in the currency of model.prices) or tokens (input and output)."`
+	Person Limits `yaml:"person"`
+	Chat   Limits `yaml:"chat"`
+	Job    Limits `yaml:"job"`
+	All    Limits `yaml:"all"`
+}
+
+// The values of Settings.Unit.
+const (
+	Money  = "money"
+	Tokens = "tokens"
+)
+
+// Limits are how much may be used. 0: as much as they like.
+type Limits struct {
+	Day   float64 `yaml:"day" range:"0..1000000000" doc:"How much each of them may use in a day. When it is used up, messages are answered with a sentence that says so, without asking the model. 0: no limit."`
+	Month float64 `yaml:"month" range:"0..1000000000" doc:"How much each of them may use in a calendar month. 0: no limit."`
+}
+
+// On reports whether there is any limit.
+func (s *Settings) On() bool {
+	return s.Person != (Limits{}) || s.Chat != (Limits{}) || s.Job != (Limits{}) || s.All != (Limits{})
+}
+
+// billion is how many units of used-cost are 1, and of which sums of money are made here.
+const billion = 1e9
+
+// units returns a limit in the units of sums.
+func (s *Settings) units(limit float64) int64 {
+	if s.Unit == Tokens {
+		return int64(limit)
+	}
+	return int64(math.Round(limit * billion))
+}
+
+// used returns u in the units of sums.
+func (s *Settings) used(u sessions.Usage) int64 {
+	if s.Unit == Tokens {
+		return int64(u.Input) + int64(u.Output)
+	}
+	return int64(math.Round(u.Cost * billion))
+}
