@@ -1,0 +1,314 @@
+package budget
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/internal/admission"
+	"dragoman/sessions"
+)
+
+// scope is whose budget it is.
+type scope int
+
+const (
+	ofPerson scope = iota
+	ofChat
+	ofJob
+	ofAll
+)
+
+// account is a budget of somebody: owner is that of its sums.
+type account struct {
+	scope scope
+	owner string
+}
+
+// The owners of sums that package usage does not have.
+const (
+	jobPrefix = "job/"
+	everybody = "all"
+)
+
+// dayForm is the form of sessions.Count.Day.
+const dayForm = "20060102"
+
+// state is what is known of an account.
+type state struct {
+	today string // the day that it is about
+	// day and month are the sums as they were read by the newest reading, at readAt.
+	day, month int64
+	reading    uint64
+	readAt     time.Time
+	// ended is what turns that have ended here used, ever, and endedThen how much of it was
+	// in the store when the sums were read.
+	ended, endedThen int64
+	// done is what finished calls of running turns used, and running what is reserved.
+	done, running int64
+}
+
+// fresh is what was used beside the sums that were read.
+func (s *state) fresh() int64 { return s.ended - s.endedThen + s.done }
+
+// ticket is what a running turn has used and reserved.
+type ticket struct {
+	accounts       []account
+	done, reserved int64
+}
+
+// rule is the rule. It also implements [admission.Counter] and [admission.Meter].
+type rule struct {
+	limits Settings
+	sums   admission.Sums
+	zone   *time.Location
+	price  func(model string, input, output int) float64
+	answer int // model.max_tokens
+
+	mu       sync.Mutex
+	accounts map[account]*state
+	tickets  map[string]*ticket // by turn
+	readings uint64
+	freed    chan struct{} // closed and replaced whenever less is reserved
+}
+
+// maxAccounts is how many accounts are kept. Beyond it, those that are idle are forgotten
+// and read anew.
+const maxAccounts = 10_000
+
+// freshFor is how long sums are believed below nearly of a limit.
+const freshFor = time.Second
+
+// nearly is the share of a limit above which sums are read before each call.
+const nearly = 0.8
+
+// accountsOf returns the accounts of t that have a limit.
+func (r *rule) accountsOf(t admission.Turn) (all []account) {
+	for _, a := range []account{{ofPerson, t.Owner}, {ofChat, ""}, {ofJob, ""}, {ofAll, everybody}} {
+		switch a.scope {
+		case ofChat:
+			if !t.Key.IsZero() {
+				a.owner = sessions.ChatScope(t.Key)
+			}
+		case ofJob:
+			if t.Job != "" {
+				a.owner = jobPrefix + t.Job
+			}
+		}
+		if a.owner != "" && r.limitsOf(a) != (Limits{}) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+func (r *rule) limitsOf(a account) Limits {
+	return [...]Limits{ofPerson: r.limits.Person, ofChat: r.limits.Chat, ofJob: r.limits.Job, ofAll: r.limits.All}[a.scope]
+}
+
+// kinds are the kinds of the sums of a.
+func (r *rule) kinds(a account) []string {
+	own := a.scope == ofJob || a.scope == ofAll
+	switch {
+	case own && r.limits.Unit == Tokens:
+		return []string{"spent-tokens"}
+	case own:
+		return []string{"spent-cost"}
+	case r.limits.Unit == Tokens:
+		return []string{"used-input", "used-output"}
+	}
+	return []string{"used-cost"}
+}
+
+// refresh reads the sums of accounts that are not known well enough.
+func (r *rule) refresh(ctx context.Context, accounts []account, at time.Time) error {
+	for _, a := range accounts {
+		err := r.read(ctx, a, at)
+		if err != nil {
+			return fmt.Errorf("budget: read %s: %w", a.owner, err)
+		}
+	}
+	return nil
+}
+
+// read reads the sums of a, unless they are known.
+func (r *rule) read(ctx context.Context, a account, at time.Time) error {
+	local := at.In(r.zone)
+	today := local.Format(dayForm)
+	r.mu.Lock()
+	s := r.stateOf(a)
+	known := s.today == today && time.Since(s.readAt) < freshFor && !r.near(a, s)
+	ended := s.ended
+	r.readings++
+	reading := r.readings
+	r.mu.Unlock()
+	if known {
+		return nil
+	}
+	began := time.Now()
+	var day, month int64
+	for _, kind := range r.kinds(a) {
+		list, err := r.sums.Sums(ctx, sessions.SumFilter{Kind: kind, Owner: a.owner, From: local.Format("200601") + "01", To: today})
+		if err != nil {
+			return err
+		}
+		for _, c := range list {
+			month += c.N
+			if c.Day == today {
+				day += c.N
+			}
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.reading > reading {
+		return nil // a later reading was faster
+	}
+	s.today = today
+	s.day = day
+	s.month = month
+	s.reading = reading
+	s.readAt = began
+	s.endedThen = ended
+	return nil
+}
+
+// stateOf returns what is known of a. r.mu is held.
+func (r *rule) stateOf(a account) *state {
+	s := r.accounts[a]
+	if s != nil {
+		return s
+	}
+	if len(r.accounts) >= maxAccounts {
+		for old, s := range r.accounts {
+			if s.done == 0 && s.running == 0 && time.Since(s.readAt) > freshFor {
+				delete(r.accounts, old)
+			}
+		}
+	}
+	s = &state{}
+	r.accounts[a] = s
+	return s
+}
+
+// near reports whether little of a is left. r.mu is held.
+func (r *rule) near(a account, s *state) bool {
+	l := r.limitsOf(a)
+	used := float64(s.fresh() + s.running)
+	return l.Day > 0 && used+float64(s.day) >= nearly*float64(r.limits.units(l.Day)) ||
+		l.Month > 0 && used+float64(s.month) >= nearly*float64(r.limits.units(l.Month))
+}
+
+// left returns how much of a is left, of day or month, whichever is less. What is reserved
+// is part of it. r.mu is held.
+func (r *rule) left(a account, s *state) (left int64) {
+	l := r.limitsOf(a)
+	left = 1 << 62
+	if l.Day > 0 {
+		left = min(left, r.limits.units(l.Day)-s.day-s.fresh())
+	}
+	if l.Month > 0 {
+		left = min(left, r.limits.units(l.Month)-s.month-s.fresh())
+	}
+	return left
+}
+
+// exhausted returns what to say if one of the accounts is used up, of several the one that
+// is used up longest. r.mu is held.
+func (r *rule) exhausted(accounts []account, at time.Time) (v admission.Verdict) {
+	for _, a := range accounts {
+		s := r.stateOf(a)
+		l := r.limitsOf(a)
+		if l.Day > 0 && s.day+s.fresh() >= r.limits.units(l.Day) {
+			v = later(v, r.verdict(a, day, l.Day, at))
+		}
+		if l.Month > 0 && s.month+s.fresh() >= r.limits.units(l.Month) {
+			v = later(v, r.verdict(a, month, l.Month, at))
+		}
+	}
+	return v
+}
+
+func later(v, w admission.Verdict) admission.Verdict {
+	if w.Again.After(v.Again) {
+		return w
+	}
+	return v
+}
+
+// reserve reserves most for a call of t, or says that nothing is left, or returns what to
+// wait for.
+func (r *rule) reserve(t admission.Turn, accounts []account, most int64) (admission.Verdict, <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v := r.exhausted(accounts, t.At)
+	if !v.IsZero() {
+		return v, nil
+	}
+	for _, a := range accounts {
+		s := r.stateOf(a)
+		if s.running > 0 && s.running >= r.left(a, s) {
+			return v, r.freed
+		}
+	}
+	k := r.tickets[t.ID]
+	if k == nil {
+		k = &ticket{accounts: accounts}
+		r.tickets[t.ID] = k
+	}
+	k.reserved += most
+	for _, a := range k.accounts {
+		r.stateOf(a).running += most
+	}
+	return v, nil
+}
+
+// Used implements [admission.Meter].
+func (r *rule) Used(t admission.Turn, u sessions.Usage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := r.tickets[t.ID]
+	if k == nil {
+		return // from before a reload
+	}
+	r.release(k)
+	n := r.limits.used(u)
+	k.done += n
+	for _, a := range k.accounts {
+		r.stateOf(a).done += n
+	}
+}
+
+// End implements [admission.Meter].
+func (r *rule) End(t admission.Turn, counted bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := r.tickets[t.ID]
+	if k == nil {
+		return
+	}
+	delete(r.tickets, t.ID)
+	r.release(k)
+	for _, a := range k.accounts {
+		s := r.stateOf(a)
+		s.done -= k.done
+		if counted {
+			s.ended += k.done
+		}
+	}
+}
+
+// release gives back what k has reserved. r.mu is held.
+func (r *rule) release(k *ticket) {
+	for _, a := range k.accounts {
+		r.stateOf(a).running -= k.reserved
+	}
+	k.reserved = 0
+	close(r.freed)
+	r.freed = make(chan struct{})
+}
+
+// job is the name of the job whose account a is.
+func (a account) job() string { return strings.TrimPrefix(a.owner, jobPrefix) }
