@@ -1,0 +1,264 @@
+package budget_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/internal/admission"
+	"dragoman/internal/budget"
+	"dragoman/sessions"
+)
+
+// book is a store's sums, which several rules may read as several nodes do.
+type book struct {
+	mu    sync.Mutex
+	all   []sessions.Count
+	reads int
+}
+
+func (b *book) add(list ...sessions.Count) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all = append(b.all, list...)
+}
+
+func (b *book) Sums(_ context.Context, f sessions.SumFilter) (list []sessions.Count, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reads++
+	for _, c := range b.all {
+		if c.Kind == f.Kind && c.Owner == f.Owner && c.Day >= f.From && c.Day <= f.To {
+			list = append(list, c)
+		}
+	}
+	return list, nil
+}
+
+func (b *book) Sum(ctx context.Context, kind, owner, from, to string) (n int64, err error) {
+	list, err := b.Sums(ctx, sessions.SumFilter{Kind: kind, Owner: owner, From: from, To: to})
+	for _, c := range list {
+		n += c.N
+	}
+	return n, err
+}
+
+var berlin, _ = time.LoadLocation("Europe/Berlin")
+
+// rule makes the rule of s over b, with a model whose tokens cost 0.01 each.
+func rule(s budget.Settings, b *book) admission.Rule {
+	return s.Rule(admission.Setup{Sums: b, Zone: berlin, MaxTokens: 10, Price: func(_ string, input, output int) float64 {
+		return float64(input+output) / 100
+	}})
+}
+
+// money is a sum of used-cost.
+func money(owner, day string, units float64) sessions.Count {
+	return sessions.Count{Kind: "used-cost", Owner: owner, Day: day, N: int64(units * 1e9)}
+}
+
+func TestBefore(t *testing.T) {
+	home, err := channels.NewKey("telegram", "42")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 11, 29, 23, 30, 0, 0, time.UTC) // half past midnight in Berlin
+	ann := admission.Turn{ID: "1", Key: home, Owner: "telegram:42", At: at}
+	nightly := admission.Turn{ID: "2", Key: home, Job: "nightly", At: at}
+	two := budget.Limits{Day: 2}
+	for _, tt := range []struct {
+		name  string
+		s     budget.Settings
+		has   []sessions.Count
+		turn  admission.Turn
+		say   string
+		again string // in Berlin
+	}{
+		{name: "nothing used", s: budget.Settings{Person: two}, turn: ann},
+		{name: "a little left", s: budget.Settings{Person: two}, turn: ann, has: []sessions.Count{money("telegram:42", "20261130", 1.99)}},
+		{
+			name: "used up", s: budget.Settings{Person: two}, turn: ann, has: []sessions.Count{money("telegram:42", "20261130", 2)},
+			say: "I have used today's 2.00 for you. I go on at 00:00 (Berlin), or ask whoever runs me.", again: "2026-12-01 00:00",
+		},
+		{name: "used up yesterday", s: budget.Settings{Person: two}, turn: ann, has: []sessions.Count{money("telegram:42", "20261129", 2)}},
+		{name: "another person's", s: budget.Settings{Person: two}, turn: ann, has: []sessions.Count{money("telegram:43", "20261130", 2)}},
+		{name: "a person's is no job's", s: budget.Settings{Person: two}, turn: nightly, has: []sessions.Count{money("telegram:42", "20261130", 2)}},
+		{
+			name: "of a month", s: budget.Settings{Person: budget.Limits{Day: 2, Month: 3}}, turn: ann,
+			has: []sessions.Count{money("telegram:42", "20261101", 1.5), money("telegram:42", "20261130", 1.5), money("telegram:42", "20261031", 9)},
+			say: "I have used this month's 3.00 for you. I go on at 00:00 on 1 December (Berlin), or ask whoever runs me.", again: "2026-12-01 00:00",
+		},
+		{
+			name: "of a chat", s: budget.Settings{Chat: two}, turn: nightly, has: []sessions.Count{money(sessions.ChatScope(home), "20261130", 2.5)},
+			say: "I have used today's 2.00 for this chat. I go on at 00:00 (Berlin), or ask whoever runs me.", again: "2026-12-01 00:00",
+		},
+		{
+			name: "of a job", s: budget.Settings{Job: two}, turn: nightly, has: []sessions.Count{{Kind: "spent-cost", Owner: "job/nightly", Day: "20261130", N: 2e9}},
+			say: "I have used today's 2.00 for the job nightly. I go on at 00:00 (Berlin), or ask whoever runs me.", again: "2026-12-01 00:00",
+		},
+		{
+			name: "of all", s: budget.Settings{All: two}, turn: ann, has: []sessions.Count{{Kind: "spent-cost", Owner: "all", Day: "20261130", N: 2e9}},
+			say: "I have used today's 2.00. I go on at 00:00 (Berlin), or ask whoever runs me.", again: "2026-12-01 00:00",
+		},
+		{
+			name: "in tokens", s: budget.Settings{Unit: budget.Tokens, Person: budget.Limits{Day: 50000}}, turn: ann,
+			has: []sessions.Count{{Kind: "used-input", Owner: "telegram:42", Day: "20261130", N: 49000}, {Kind: "used-output", Owner: "telegram:42", Day: "20261130", N: 1000}},
+			say: "I have used today's 50,000 tokens for you. I go on at 00:00 (Berlin), or ask whoever runs me.", again: "2026-12-01 00:00",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := rule(tt.s, &book{all: tt.has}).Before(t.Context(), tt.turn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := ""
+			if !got.Again.IsZero() {
+				again = got.Again.In(berlin).Format("2006-01-02 15:04")
+			}
+			if got.Say != tt.say || again != tt.again || !got.Until.IsZero() {
+				t.Errorf("Before = %q, again %q, want %q, %q", got.Say, again, tt.say, tt.again)
+			}
+		})
+	}
+}
+
+func TestNoLimitIsNoRule(t *testing.T) {
+	if r := rule(budget.Settings{Unit: budget.Money}, &book{}); r != nil {
+		t.Errorf("without a limit there is the rule %v, want none", r)
+	}
+}
+
+// talk runs one turn with one call of the model, which takes a second and costs cost, and
+// reports whether it was let in.
+func talk(t *testing.T, r admission.Rule, b *book, id string, cost float64) bool {
+	turn := admission.Turn{ID: id, Owner: "telegram:42", At: time.Now()}
+	v, err := r.Before(t.Context(), turn)
+	if err != nil {
+		t.Error(err)
+	}
+	if !v.IsZero() {
+		return false
+	}
+	m := r.(admission.Meter)
+	v, err = m.Begin(t.Context(), turn, admission.Call{Model: "m", Input: 10})
+	if err != nil {
+		t.Error(err)
+	}
+	counted := false
+	if v.IsZero() {
+		time.Sleep(time.Second)
+		used := sessions.Usage{Cost: cost}
+		m.Used(turn, used)
+		turn.At = time.Now()
+		b.add(r.(admission.Counter).Count(turn, used)...)
+		counted = true
+	}
+	m.End(turn, counted)
+	return counted
+}
+
+// A hundred turns at once pass the limit of one node by less than one call, and those of
+// three nodes by less than one call each. A restart in between gives nothing back.
+func TestManyAtOnce(t *testing.T) {
+	for _, nodes := range []int{1, 3} {
+		t.Run(fmt.Sprintf("%d nodes", nodes), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := &book{}
+				s := budget.Settings{All: budget.Limits{Day: 2}}
+				const cost = 0.15 // an estimate is 0.20
+				for range 2 {     // the second time all have restarted
+					rules := make([]admission.Rule, nodes)
+					for i := range rules {
+						rules[i] = rule(s, b)
+					}
+					var wg sync.WaitGroup
+					for i := range 100 {
+						wg.Go(func() { talk(t, rules[i%nodes], b, fmt.Sprint(i), cost) })
+					}
+					wg.Wait()
+				}
+				spent, err := b.Sum(t.Context(), "spent-cost", "all", "20000101", "20000101")
+				if err != nil {
+					t.Fatal(err)
+				}
+				// All nodes may begin what one node may before any of them has counted.
+				most := int64(2e9) + int64(nodes)*int64(2e9/0.2+1)*int64(cost*1e9)
+				if nodes == 1 {
+					most = 2e9 + int64(cost*1e9)
+				}
+				if spent < 2e9 || spent > most {
+					t.Errorf("spent %d, want from 2e9 to %d", spent, most)
+				}
+			})
+		})
+	}
+}
+
+// Far from a limit, sums are read once a second, however many turns there are.
+func TestSumsAreReadSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &book{}
+		r := rule(budget.Settings{All: budget.Limits{Day: 2000}}, b)
+		for i := range 50 {
+			if _, err := r.Before(t.Context(), admission.Turn{ID: fmt.Sprint(i), At: time.Now()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if b.reads != 1 {
+			t.Errorf("50 turns at once read sums %d times, want once", b.reads)
+		}
+	})
+}
+
+// What finished calls of a running turn used is used before its commit, and after it.
+func TestABudgetEndsInATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &book{}
+		r := rule(budget.Settings{All: budget.Limits{Day: 2}}, b)
+		m := r.(admission.Meter)
+		turn := admission.Turn{ID: "1", At: time.Now()}
+		begin := func(turn admission.Turn) string {
+			v, err := m.Begin(t.Context(), turn, admission.Call{Input: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v.Say
+		}
+		if say := begin(turn); say != "" {
+			t.Fatalf("the first call is refused: %s", say)
+		}
+		m.Used(turn, sessions.Usage{Cost: 2})
+		if say := begin(turn); say == "" {
+			t.Error("the second call begins, want that the turn ends")
+		}
+		b.add(r.(admission.Counter).Count(turn, sessions.Usage{Cost: 2})...)
+		m.End(turn, true)
+		if say := begin(admission.Turn{ID: "2", At: time.Now()}); say == "" {
+			t.Error("the next turn begins")
+		}
+		if say := begin(admission.Turn{ID: "3", At: time.Now().AddDate(0, 0, 1)}); say != "" {
+			t.Errorf("on the next day: %s", say)
+		}
+	})
+}
+
+// A call that waits for others ends with its context, as with /stop.
+func TestWaitingEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := rule(budget.Settings{All: budget.Limits{Day: 0.1}}, &book{})
+		m := r.(admission.Meter)
+		if _, err := m.Begin(t.Context(), admission.Turn{ID: "1", At: time.Now()}, admission.Call{Input: 10}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := m.Begin(ctx, admission.Turn{ID: "2", At: time.Now()}, admission.Call{Input: 10})
+		if err == nil {
+			t.Error("a second call began beside one that may use up everything")
+		}
+	})
+}

@@ -1,0 +1,102 @@
+package budget
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"dragoman/internal/admission"
+	"dragoman/sessions"
+)
+
+// Type is the type of this rule.
+var Type = admission.Type{Name: "budgets", Settings: func() admission.Settings { return new(Settings) }}
+
+var (
+	_ admission.Meter   = (*rule)(nil)
+	_ admission.Counter = (*rule)(nil)
+)
+
+// Rule implements [admission.Settings].
+func (s *Settings) Rule(with admission.Setup) admission.Rule {
+	if !s.On() {
+		return nil
+	}
+	zone := with.Zone
+	if zone == nil {
+		zone = time.Local
+	}
+	return &rule{
+		limits: *s, sums: with.Sums, zone: zone, price: with.Price, answer: with.MaxTokens,
+		accounts: map[account]*state{}, tickets: map[string]*ticket{}, freed: make(chan struct{}),
+	}
+}
+
+// longAnswer is what is reserved for an answer, in tokens, if nothing limits it.
+const longAnswer = 4096
+
+// estimate returns what a call may use, in the units of sums.
+func (r *rule) estimate(c admission.Call) int64 {
+	answer := r.answer
+	if answer == 0 {
+		answer = longAnswer
+	}
+	if r.limits.Unit == Tokens {
+		return int64(c.Input) + int64(answer)
+	}
+	if r.price == nil {
+		return 0
+	}
+	return int64(math.Round(r.price(c.Model, c.Input, answer) * billion))
+}
+
+// Before implements [admission.Rule].
+func (r *rule) Before(ctx context.Context, t admission.Turn) (admission.Verdict, error) {
+	accounts := r.accountsOf(t)
+	err := r.refresh(ctx, accounts, t.At)
+	if err != nil {
+		return admission.Verdict{}, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.exhausted(accounts, t.At), nil
+}
+
+// Begin implements [admission.Meter].
+func (r *rule) Begin(ctx context.Context, t admission.Turn, c admission.Call) (admission.Verdict, error) {
+	accounts := r.accountsOf(t)
+	if len(accounts) == 0 {
+		return admission.Verdict{}, nil
+	}
+	most := r.estimate(c)
+	for {
+		err := r.refresh(ctx, accounts, t.At)
+		if err != nil {
+			return admission.Verdict{}, err
+		}
+		v, wait := r.reserve(t, accounts, most)
+		if wait == nil {
+			return v, nil
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return admission.Verdict{}, ctx.Err()
+		}
+	}
+}
+
+// Count implements [admission.Counter]: it adds what package usage does not.
+func (r *rule) Count(t admission.Turn, used sessions.Usage) (all []sessions.Count) {
+	n := min(r.limits.used(used), sessions.MaxCount)
+	if n <= 0 {
+		return nil
+	}
+	day := t.At.In(r.zone).Format(dayForm)
+	for _, a := range r.accountsOf(t) {
+		if a.scope == ofJob || a.scope == ofAll {
+			all = append(all, sessions.Count{Kind: r.kinds(a)[0], Owner: a.owner, Day: day, N: n})
+		}
+	}
+	return all
+}
