@@ -2,6 +2,7 @@ package app
 
 import (
 	"dragoman/internal/admission"
+	"dragoman/internal/budget"
 	"dragoman/internal/config"
 )
 
@@ -10,16 +11,31 @@ import (
 func Rules() []admission.Type {
 	return []admission.Type{
 		admission.Pause,
+		budget.Type,
 	}
 }
 
 // rules makes those that the configuration turns on.
 func (d *Daemon) rules(c *config.Config) (list []admission.Rule) {
-	setup := admission.Setup{Sums: d.store, Zone: zoneOf(d.cfg.Agent.TimeZone), Logger: d.log}
+	setup := admission.Setup{Sums: d.store, Zone: zoneOf(d.cfg.Agent.TimeZone), Logger: d.log, Price: priceOf(c), MaxTokens: c.Model.MaxTokens}
 	for _, kind := range Rules() {
 		if rule := c.Limits.Rules[kind.Name].Rule(setup); rule != nil {
 			list = append(list, rule)
 		}
 	}
 	return list
+}
+
+// priceOf returns what a call of a model costs by the configured prices.
+func priceOf(c *config.Config) func(model string, input, output int) float64 {
+	return func(model string, input, output int) float64 {
+		p := c.Model.Prices
+		for _, o := range c.Model.Others {
+			if o.Name == model {
+				p = o.Prices
+			}
+		}
+		const million = 1e6
+		return (float64(input)*p.Input + float64(output)*p.Output) / million
+	}
 }
