@@ -160,17 +160,24 @@ func (g *Gateway) chooseThinking(ctx context.Context, m channels.Inbound) (strin
 	return fmt.Sprintf("From the next answer on, the model thinks here: %s.", level), nil
 }
 
-// choose changes the settings of the conversation for the author of m, if they may: in a
-// private chat everybody, in a shared one whoever runs Dragoman. say is why not.
+// mayChange reports whether the author of m may change how this chat is answered: in a
+// private chat everybody may, in a shared one whoever runs Dragoman.
+func (g *Gateway) mayChange(ctx context.Context, m channels.Inbound) (bool, error) {
+	if m.Private {
+		return true, nil
+	}
+	return g.opts.People.IsOperator(ctx, m)
+}
+
+// choose changes the settings of the conversation for the author of m, if they may.
+// say is why not.
 func (g *Gateway) choose(ctx context.Context, m channels.Inbound, what string, change func(*sessions.Settings)) (say string, err error) {
-	if !m.Private {
-		operator, err := g.opts.People.IsOperator(ctx, m)
-		if err != nil {
-			return "", fmt.Errorf("gateway: %s of %s: %w", what, m.Key, err)
-		}
-		if !operator {
-			return sayMayNotChoose, nil
-		}
+	may, err := g.mayChange(ctx, m)
+	if err != nil {
+		return "", fmt.Errorf("gateway: %s of %s: %w", what, m.Key, err)
+	}
+	if !may {
+		return sayMayNotChoose, nil
 	}
 	err = g.opts.Audit(what, func() error {
 		return g.store.Configure(ctx, m.Key, func(s *sessions.Settings) error {

@@ -40,10 +40,46 @@ func TestHelpListsTheOfferedCommands(t *testing.T) {
 	})
 }
 
+// In a shared chat, /help promises no change to those who may only look. What is not
+// configured is neither offered nor meant by anybody.
+func TestHelpIsForWhoAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, choices)
+		w.say("1", "/help")
+		m := w.message("group", "/help")
+		m.Private, m.Addressed = false, true
+		m.Sender = channels.Person{IDs: []string{"2"}, Name: "P2"}
+		w.accept(m)
+		synctest.Wait()
+		for chat, want := range map[string]string{
+			"1":     "- /model: show the models, or choose the one that answers here\n",
+			"group": "- /model: show the models, and which one answers here\n",
+		} {
+			got := w.lastText(chat)
+			if !strings.Contains(got, want) {
+				t.Errorf("in %s, /help lacks %q:\n%s", chat, want, got)
+			}
+			for _, off := range []string{"/memory", "/forget", "/allow", "/approvals"} {
+				if strings.Contains(got, off) {
+					t.Errorf("in %s, /help offers %s, which is not configured:\n%s", chat, off, got)
+				}
+			}
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t) // one model
+		w.say("1", "/modle")
+		synctest.Wait()
+		if got := w.lastText("1"); strings.Contains(got, "/model") {
+			t.Errorf("where there is one model, the person is told %q", got)
+		}
+	})
+}
+
 // A command that does not exist is answered without the model. What only begins like one
 // is a question.
 func TestUnknownCommands(t *testing.T) {
-	const known = " I know: /help, /new, /stop, /again, /compact, /title, /model, /think, /memory, /remember, /forget, /undo, /status, /start"
+	const known = " I know: /help, /new, /stop, /again, /compact, /title, /think, /status, /start"
 	for text, want := range map[string]string{
 		"/foo":                        "There is no /foo." + known,
 		"/skills gpt":                 "There is no /skills." + known,

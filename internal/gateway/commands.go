@@ -16,24 +16,36 @@ import (
 	"dragoman/sessions"
 )
 
-// commands work on every network.
-var commands = []channels.Command{
+// knownCommand is a line of the table of commands.
+type knownCommand struct {
+	Name string // without the "/"
+	Help string // a few words for /help and the menus of networks
+	// Look is Help for those who may only look: in a shared chat, only whoever runs
+	// Dragoman may change something with this command. "": everybody may use all of it.
+	Look string
+	// Needs reports whether the part that it is about is configured. Without it, the
+	// command is not offered. Nil: it needs none.
+	Needs func(*Gateway) bool
+}
+
+// commands work on every network. docs/adding.md says how to add one.
+var commands = []knownCommand{
 	{Name: "help", Help: "what I can do"},
 	{Name: "new", Help: "start a new conversation (the old one is kept)"},
 	{Name: "stop", Help: "stop the answer that is being written"},
 	{Name: "again", Help: "answer your last message once more"},
-	{Name: "compact", Help: "summarise the older part of this conversation (all of it is kept)"},
+	{Name: "compact", Help: "summarise the older part of this conversation (all of it is kept)", Needs: (*Gateway).summarises},
 	{Name: "title", Help: "give this conversation a title, or show it"},
-	{Name: "model", Help: "show the models, or choose the one that answers here"},
-	{Name: "think", Help: "show or choose how much the model thinks before it answers"},
-	{Name: "memory", Help: "show what I remember beyond this conversation; /memory pin 12 keeps one thing in view"},
-	{Name: "remember", Help: "make me remember something"},
-	{Name: "forget", Help: "make me forget something, by its number"},
-	{Name: "undo", Help: "take back what I forgot or replaced last in my memory"},
-	{Name: "approvals", Help: "show what waits for your yes, and what is always allowed"},
-	{Name: "allow", Help: "allow what I asked about, by its code"},
-	{Name: "deny", Help: "refuse what I asked about, by its code"},
-	{Name: "always", Help: "allow it now and whenever it is exactly the same"},
+	{Name: "model", Help: "show the models, or choose the one that answers here", Look: "show the models, and which one answers here", Needs: (*Gateway).hasChoice},
+	{Name: "think", Help: "show or choose how much the model thinks before it answers", Look: "show how much the model thinks before it answers"},
+	{Name: "memory", Help: "show what I remember beyond this conversation; /memory pin 12 keeps one thing in view", Needs: (*Gateway).hasMemory},
+	{Name: "remember", Help: "make me remember something", Needs: (*Gateway).hasMemory},
+	{Name: "forget", Help: "make me forget something, by its number", Needs: (*Gateway).hasMemory},
+	{Name: "undo", Help: "take back what I forgot or replaced last in my memory", Needs: (*Gateway).hasMemory},
+	{Name: "approvals", Help: "show what waits for your yes, and what is always allowed", Needs: (*Gateway).asks},
+	{Name: "allow", Help: "allow what I asked about, by its code", Needs: (*Gateway).asks},
+	{Name: "deny", Help: "refuse what I asked about, by its code", Needs: (*Gateway).asks},
+	{Name: "always", Help: "allow it now and whenever it is exactly the same", Needs: (*Gateway).asks},
 	{Name: "status", Help: "show the state of this conversation and of the model"},
 	{Name: "start", Help: "say hello"},
 }
@@ -133,7 +145,7 @@ func (g *Gateway) command(ctx context.Context, c command) (done struct{}, err er
 	case "start":
 		text = "Hello! Write to me as you would to a person. /help shows what else I can do."
 	case "help":
-		text = g.helpText()
+		text, err = g.helpText(ctx, m)
 	default:
 		text = g.unknownCommand(m.Key, c.Name)
 	}
@@ -200,13 +212,22 @@ func (g *Gateway) modelOf(h sessions.History) string {
 	return cmp.Or(h.Settings.Model, g.opts.Model)
 }
 
-func (g *Gateway) helpText() string {
+// helpText lists what the author of m may use in this chat.
+func (g *Gateway) helpText(ctx context.Context, m channels.Inbound) (string, error) {
+	may, err := g.mayChange(ctx, m)
+	if err != nil {
+		return "", fmt.Errorf("gateway: help in %s: %w", m.Key, err)
+	}
 	var b strings.Builder
 	b.WriteString("Write to me as you would to a person. I remember our conversation, and I can use tools.\n\n")
-	for _, c := range g.commands() {
-		fmt.Fprintf(&b, "- /%s: %s\n", c.Name, c.Help)
+	for _, c := range g.offered() {
+		help := c.Help
+		if !may {
+			help = cmp.Or(c.Look, help)
+		}
+		fmt.Fprintf(&b, "- /%s: %s\n", c.Name, help)
 	}
-	return strings.TrimSpace(b.String())
+	return strings.TrimSpace(b.String()), nil
 }
 
 // maxTitle is the longest title, in bytes: lists have no room for more.

@@ -50,17 +50,28 @@ func (g *Gateway) meantBy(word string) string {
 	return fmt.Sprintf(" Did you mean /%s?", c)
 }
 
-// commands are those that work with these settings.
-func (g *Gateway) commands() (all []channels.Command) {
+// offered are the commands that work with these settings.
+func (g *Gateway) offered() (all []knownCommand) {
 	for _, c := range commands {
-		_, answers := verbs[c.Name]
-		off := c.Name == "compact" && g.summaries.Off() || g.opts.Actions == nil && (answers || c.Name == "approvals")
-		if !off {
+		if c.Needs == nil || c.Needs(g) {
 			all = append(all, c)
 		}
 	}
 	return all
 }
+
+// commands are the offered ones as networks register them.
+func (g *Gateway) commands() (all []channels.Command) {
+	for _, c := range g.offered() {
+		all = append(all, channels.Command{Name: c.Name, Help: c.Help})
+	}
+	return all
+}
+
+func (g *Gateway) summarises() bool { return !g.summaries.Off() }
+func (g *Gateway) hasChoice() bool  { return len(g.opts.Models()) > 1 }
+func (g *Gateway) hasMemory() bool  { return g.opts.Memory != nil }
+func (g *Gateway) asks() bool       { return g.opts.Actions != nil }
 
 // nearestCommand is the command that word was probably meant to be, or "": it begins
 // alike, or differs in about one letter of three.
