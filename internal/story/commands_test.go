@@ -1,0 +1,278 @@
+package story_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/channels/channeltest/ircd"
+	"dragoman/channels/channeltest/wasim"
+	"dragoman/channels/live"
+	"dragoman/internal/testkit"
+)
+
+// commandRow is a row of the matrix: what a person says, and what is part of the answer.
+type commandRow struct {
+	say  string
+	want string
+	// in is want in other words, by network. Where it is empty, want holds.
+	in map[string]string
+}
+
+// What a shared chat says in place of what a private one says.
+var (
+	ofThisChat = map[string]string{"telegram group": "I remember nothing about this chat", "irc channel": "I remember nothing about this chat"}
+	refusedTo  = map[string]string{"telegram group": "Only whoever runs me can change that", "irc channel": "Only whoever runs me can change that"}
+)
+
+const whichQuestion = "Write the code of the question after the command, like /allow K7QM"
+
+// commandRows are said in this order, in one conversation on each network. Each command
+// that /help lists has a row. Answers name commands as the network spells them: "!new" on
+// IRC.
+var commandRows = []commandRow{
+	{say: "/start", want: "Hello! Write to me as you would to a person. /help shows"},
+	{say: "/help", want: "/start: say hello"},
+	{say: "/hlep", want: "There is no /hlep. Did you mean /help?"},
+	{say: "/stop", want: "Nothing is running now."},
+	{say: "/again", want: "There is no question here for me to answer again."},
+	{say: "/compact", want: "There is nothing to summarise yet."},
+	{say: "/title", want: "This conversation has no title. Write one after the command, like /title"},
+	{say: "good morning #1", want: "good morning #1"},
+	{say: "/again", want: "good morning #1"},
+	{say: "/title Boats", want: "This conversation is now called “Boats”."},
+	{say: "/model", want: "fake answers here."},
+	{say: "/model small", want: "From the next answer on, small writes here.", in: refusedTo},
+	{say: "/think", want: "The model thinks here: as much as it is configured to."},
+	{say: "/think high", want: "the model thinks here: high.", in: refusedTo},
+	{say: "/memory", want: "I remember nothing about you", in: ofThisChat},
+	{say: "/remember The bins are collected on Fridays.", want: "#1"},
+	{say: "/forget 1", want: "#1"},
+	{say: "/memory", want: "I remember nothing about you", in: ofThisChat},
+	{say: "/undo", want: "The bins are collected on Fridays."},
+	{say: "/approvals", want: "No question waits for an answer here"},
+	{say: "/allow", want: whichQuestion},
+	{say: "/deny", want: whichQuestion},
+	{say: "/always", want: whichQuestion},
+	{say: "/status", want: "Dragoman "},
+	{say: "/new", want: "A new conversation begins. The old one is kept."},
+}
+
+// speaker is a person on a network's test server.
+type speaker struct {
+	sign  string // that begins commands; "": "/"
+	say   func(text string)
+	heard func() []string // the bot's texts to them so far
+	menu  func() []string // the commands that the network offers for completion; nil: it has none
+}
+
+// commandModels configures two models, so that there is a choice.
+func commandModels(h *house) string {
+	return fmt.Sprintf("model: {type: openai, base_url: %s, name: fake, context_window: 100000, retries: 0, others: [{name: small}]}", h.model.URL())
+}
+
+// commandNetworks are the columns of the matrix. Each starts one daemon.
+var commandNetworks = map[string]func(*testing.T) speaker{
+	"telegram":       func(t *testing.T) speaker { return onTelegram(t, false) },
+	"telegram group": func(t *testing.T) speaker { return onTelegram(t, true) },
+	"irc":            func(t *testing.T) speaker { return onIRC(t, false) },
+	"irc channel":    func(t *testing.T) speaker { return onIRC(t, true) },
+	"whatsapp":       onWhatsApp,
+	"page":           onPage,
+}
+
+func onTelegram(t *testing.T, inGroup bool) speaker {
+	h := newHouse(t, plan{})
+	h.configure(plan{model: commandModels(h), channels: `allow: ["*"]`})
+	h.start()
+	chat := ann.ID
+	say := func(text string) { h.tell(ann, text) }
+	if inGroup {
+		chat = -100200
+		group := h.api.Supergroup(chat, "Team", false)
+		say = func(text string) { group.Say(ann, inATelegramGroup(text)) }
+	}
+	return speaker{say: say, heard: func() []string { return h.api.FromBot(chat) }, menu: func() (names []string) {
+		h.until("the menu", func() bool { return len(h.api.Commands()) > 0 })
+		for _, c := range h.api.Commands() {
+			names = append(names, c.Command)
+		}
+		return names
+	}}
+}
+
+// inATelegramGroup addresses a command or a question to the bot.
+func inATelegramGroup(text string) string {
+	word, rest, _ := strings.Cut(text, " ")
+	if strings.HasPrefix(word, "/") {
+		return strings.TrimSpace(word + "@" + "dragoman_bot" + " " + rest)
+	}
+	return "@" + "dragoman_bot" + " " + text
+}
+
+func onIRC(t *testing.T, inChannel bool) speaker {
+	server := ircd.StartNgircd(t, ircd.NgircdOptions{})
+	h := newHouse(t, plan{})
+	h.configure(plan{model: commandModels(h), channels: fmt.Sprintf(`allow: []
+  libera:
+    type: irc
+    server: %s
+    tls: false
+    nick: dragoman
+    channels: ["#go"]
+    allow: ["*"]
+    max_lines: 0
+    flood: {burst: 100, every: 10ms}`, server.Addr())})
+	h.start()
+	// Whoever writes too much in a minute is taken for a program: several people write.
+	var people []*ircd.Person
+	target := "dragoman"
+	address := ""
+	if inChannel {
+		target = "#go"
+		address = "dragoman: "
+	}
+	said := 0
+	return speaker{
+		sign: "!",
+		say: func(text string) {
+			if said%quickLines == 0 {
+				people = append(people, ircd.Join(t, server.Addr(), fmt.Sprintf("alice%d", len(people)), "#go"))
+			}
+			said++
+			people[len(people)-1].Say(target, address+text)
+		},
+		heard: func() (texts []string) {
+			for i, p := range people {
+				if inChannel {
+					return p.Heard("dragoman", "#go") // the first one hears all
+				}
+				texts = append(texts, p.Heard("dragoman", fmt.Sprintf("alice%d", i))...)
+			}
+			return texts
+		},
+	}
+}
+
+// quickLines is how many lines one person says on IRC in a row.
+const quickLines = 10
+
+func onWhatsApp(t *testing.T) speaker {
+	w := newWhatsApp(t)
+	w.house.configure(plan{model: commandModels(w.house), channels: "enabled: false\n  whatsapp:\n    type: whatsapp\n    allow: [\"" + w.ann.Number() + "\"]"})
+	w.begin()
+	w.login()
+	return speaker{say: func(text string) { w.ann.Send(wasim.Note{Text: text}) }, heard: w.ann.Texts}
+}
+
+// onPage is the page; the terminal talks to the same rooms.
+func onPage(t *testing.T) speaker {
+	h := newHouse(t, plan{})
+	h.configure(plan{model: commandModels(h), channels: "enabled: false", rest: `http: {listen: "127.0.0.1:0", token: "` + pageToken + `"}`})
+	page := h.start().page(pageToken)
+	said := 0
+	return speaker{
+		say: func(text string) {
+			said++
+			if err := page.Post(t.Context(), fmt.Sprintf("message-%d", said), text); err != nil {
+				t.Fatal(err)
+			}
+		},
+		heard: func() (texts []string) {
+			items, err := page.Feed(t.Context(), 0, 200)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, it := range items {
+				if it.From == live.FromDragoman {
+					texts = append(texts, it.Text)
+				}
+			}
+			return texts
+		},
+		menu: func() (names []string) {
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			_ = page.Events(ctx, -1, func(e live.Event) {
+				if e.Hello == nil {
+					return
+				}
+				for _, c := range e.Hello.Commands {
+					names = append(names, c.Name)
+				}
+				leave()
+			})
+			return names
+		},
+	}
+}
+
+// listed matches a command in the answer to /help.
+var listed = regexp.MustCompile(`(?m)^\S{0,8} ?[/!]([a-z_]+): `)
+
+// The commands are the same on every network, and so are their answers. What /help lists,
+// what the network's menu offers and the rows of the matrix are the same commands.
+func TestCommandsOnEveryNetwork(t *testing.T) {
+	t.Parallel()
+	rows := map[string]bool{}
+	for _, row := range commandRows {
+		word, _, _ := strings.Cut(row.say, " ")
+		if name, is := strings.CutPrefix(word, "/"); is && name != "hlep" {
+			rows[name] = true
+		}
+	}
+	want := slices.Sorted(maps.Keys(rows))
+	for name, network := range commandNetworks {
+		t.Run(name, func(t *testing.T) {
+			s := network(t)
+			for _, row := range commandRows {
+				s.follow(t, name, row)
+			}
+			var known []string
+			for _, m := range listed.FindAllStringSubmatch(strings.Join(s.heard(), "\n"), -1) {
+				known = append(known, m[1])
+			}
+			slices.Sort(known)
+			if !slices.Equal(known, want) {
+				t.Errorf("/help lists %q, and the matrix has rows for %q", known, want)
+			}
+			if s.menu == nil {
+				return
+			}
+			if offered := slices.Sorted(slices.Values(s.menu())); !slices.Equal(offered, want) {
+				t.Errorf("the menu offers %q, and the matrix has rows for %q", offered, want)
+			}
+		})
+	}
+}
+
+// slowAnswer is how long an answer may take before its row has failed.
+const slowAnswer = 30 * time.Second
+
+// follow says what the row says, and waits for what it wants.
+func (s speaker) follow(t *testing.T, network string, row commandRow) {
+	t.Helper()
+	want := row.want
+	if other := row.in[network]; other != "" {
+		want = other
+	}
+	say := row.say
+	if s.sign != "" {
+		say = spelled.ReplaceAllString(say, "${1}"+s.sign)
+		want = spelled.ReplaceAllString(want, "${1}"+s.sign)
+	}
+	before := len(s.heard())
+	s.say(say)
+	answer := func() string { return strings.Join(s.heard()[before:], "\n") }
+	if !testkit.Poll(slowAnswer, func() bool { return strings.Contains(answer(), want) }) {
+		t.Fatalf("%s is answered with %q, want %q", say, answer(), want)
+	}
+}
+
+// spelled matches the sign before a command.
+var spelled = regexp.MustCompile(`(^| )/`)
