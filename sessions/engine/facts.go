@@ -155,7 +155,8 @@ func (s *Store) CountFacts(ctx context.Context, scopes ...string) (n int, err er
 	return n, s.wrap("count facts", v.err)
 }
 
-// FactScopes lists the scopes that begin with prefix and have facts, sorted.
+// FactScopes lists the scopes that begin with prefix and have facts, sorted. One whose facts
+// are kept only to be taken back is listed: an erasure must find it.
 func (s *Store) FactScopes(ctx context.Context, prefix string) (list []string, err error) {
 	v := s.view(ctx)
 	for r := range v.records(factsOf("")) {
