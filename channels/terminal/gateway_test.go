@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ type gateway struct {
 	pace   time.Duration
 	client *live.Client
 	feed   livetest.Feed
+	watch  atomic.Bool // somebody has watched the room
 
 	mu    sync.Mutex
 	ch    *live.Hub
@@ -43,7 +45,7 @@ func newGateway(t *testing.T, script func(string) string) *gateway {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", g.socket)
 	}}
-	g.client = &live.Client{HTTP: &http.Client{Transport: transport}, URL: "http://dragoman" + terminal.Path}
+	g.client = &live.Client{HTTP: &http.Client{Transport: watching{transport, &g.watch}}, URL: "http://dragoman" + terminal.Path}
 	g.up()
 	t.Cleanup(func() {
 		g.down()
@@ -52,6 +54,20 @@ func newGateway(t *testing.T, script func(string) string) *gateway {
 		transport.CloseIdleConnections()
 	})
 	return g
+}
+
+// watching notes that a stream of events has begun.
+type watching struct {
+	*http.Transport
+	begun *atomic.Bool
+}
+
+func (w watching) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := w.Transport.RoundTrip(r)
+	if err == nil && strings.HasSuffix(r.URL.Path, "/events") {
+		w.begun.Store(true)
+	}
+	return resp, err
 }
 
 func (g *gateway) up() {

@@ -294,7 +294,8 @@ func TestToolsOnTheScreen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := newGateway(t, func(q string) string { return "The answer to " + q })
 			p := sit(t, g, test.columns, 30, terminal.ChatOptions{})
-			p.prompted()
+			p.prompted() // which does not wait for the connection
+			testkit.Eventually(t, "the terminal to watch: it misses earlier calls", g.watch.Load)
 			for i, ask := range test.asks {
 				p.key(ask + "\r")
 				p.sees(test.sees[i])
