@@ -29,7 +29,6 @@
 //	the daemon dies in a turn      What its finished calls used is in the journal, and is
 //	                               counted when the turn ends. What was reserved is forgotten.
 //	a model has no price           Its calls cost nothing, so a budget in money does not end.
-//	                               dragoman check says so.
 //	the configuration is reloaded  Calls that run are no longer reserved. Their turns are
 //	                               counted.
 //
