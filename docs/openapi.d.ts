@@ -789,9 +789,13 @@ export interface RefusedReload {
 /** Remembered is one fact in the memory of a chat or a person. */
 export interface Remembered {
   at: string;
+  /** From is the conversation that it was said in; it is left out where nobody knows. */
+  from?: string;
   id: number;
   /** Origins are whose words it is, beside the person's: as in Message. */
   origins?: (string)[];
+  /** Pinned facts come first in a prompt. */
+  pinned?: boolean;
   /** Scope is "chat:" and a key, or "person:", channel and id. */
   scope: string;
   text: string;
@@ -979,6 +983,13 @@ export interface Trouble {
   at: string;
   in_a_row: number;
   why: string;
+}
+/** Undone is what taking back the last change of a memory did. */
+export interface Undone {
+  /** Back are the facts that count again. */
+  back: (Remembered)[];
+  /** Dropped is the fact that had replaced them, if there was one. It is deleted. */
+  dropped?: Remembered;
 }
 /** Unlinked is the answer to Unlink. Told: the network knows. */
 export interface Unlinked {
@@ -1429,12 +1440,53 @@ export interface Operations {
     };
     answer: RememberedPage;
   };
-  /** Forgets one fact about a chat or a person. */
+  /** Takes back the newest replacement or forgetting of the last 30 days in one memory. */
+  "POST /facts/undo": {
+    body: {
+      /** Scope is that of its facts: a target may have the memory of the chat and that of the person. */
+      scope: string;
+      target: string;
+    };
+    answer: Undone;
+  };
+  /** Forgets one fact about a chat or a person. It can be taken back for 30 days. */
   "DELETE /facts/{fact}": {
     path: {
       fact: number;
     };
     query: {
+      target: string;
+    };
+    answer: void;
+  };
+  /** Replaces a fact by another text, which has a number of its own. */
+  "PATCH /facts/{fact}": {
+    path: {
+      fact: number;
+    };
+    body: {
+      target: string;
+      /** Text is one fact, up to 2000 bytes. */
+      text: string;
+    };
+    answer: Remembered;
+  };
+  /** Unpins a fact. */
+  "DELETE /facts/{fact}/pin": {
+    path: {
+      fact: number;
+    };
+    query: {
+      target: string;
+    };
+    answer: void;
+  };
+  /** Pins a fact: it comes first in prompts. */
+  "PUT /facts/{fact}/pin": {
+    path: {
+      fact: number;
+    };
+    body: {
       target: string;
     };
     answer: void;

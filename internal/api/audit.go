@@ -29,13 +29,15 @@ func (s *server) audited(ctx context.Context, v Spec, args any, do func() error)
 	return s.Audit.RecordAct(act, do)
 }
 
-func (a About) about(act *erasure.Act)  { act.Targets = []string{a.Key.String()} }
-func (c Change) about(act *erasure.Act) { act.Targets = []string{c.Key.String()} }
-func (t Title) about(act *erasure.Act)  { act.Targets = []string{t.Key.String()} }
-func (p Pair) about(act *erasure.Act)   { act.Targets = []string{p.From.String(), p.To.String()} }
-func (f Fact) about(act *erasure.Act)   { act.Targets = []string{f.Target} }
-func (i Item) about(act *erasure.Act)   { act.Targets = []string{i.ID} }
-func (p Paired) about(act *erasure.Act) { act.Targets = []string{p.Channel + ":" + p.Person} }
+func (a About) about(act *erasure.Act)      { act.Targets = []string{a.Key.String()} }
+func (c Change) about(act *erasure.Act)     { act.Targets = []string{c.Key.String()} }
+func (t Title) about(act *erasure.Act)      { act.Targets = []string{t.Key.String()} }
+func (p Pair) about(act *erasure.Act)       { act.Targets = []string{p.From.String(), p.To.String()} }
+func (f Fact) about(act *erasure.Act)       { act.Targets = []string{f.Target} }
+func (c Correction) about(act *erasure.Act) { act.Targets = []string{c.Target} }
+func (m MemoryOf) about(act *erasure.Act)   { act.Targets = []string{m.Target} }
+func (i Item) about(act *erasure.Act)       { act.Targets = []string{i.ID} }
+func (p Paired) about(act *erasure.Act)     { act.Targets = []string{p.Channel + ":" + p.Person} }
 
 func (i Identities) about(act *erasure.Act)  { act.Targets = []string{i.One, i.Other} }
 func (i OneIdentity) about(act *erasure.Act) { act.Targets = []string{i.Identity} }

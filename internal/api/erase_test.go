@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"dragoman/channels"
 	"dragoman/internal/api"
@@ -98,3 +101,64 @@ func TestFacts(t *testing.T) {
 		t.Errorf("Forget again = %v", err)
 	}
 }
+
+// A fact is corrected, pinned and brought back, each only in a memory of the target.
+func TestFactsAreCorrected(t *testing.T) {
+	s := filled(t)
+	c := api.InProcess(api.New(optionsOf(s)))
+	defer c.Close()
+	ctx := t.Context()
+	const target, scope = "whatsapp:+1", "chat:whatsapp:+1"
+	first, err := s.Remember(ctx, scope, sessions.NewFact{Text: "closes at six", Origins: []sessions.Origin{"web"}, From: channels.MustKey(target)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := api.PinFact.Call(ctx, c, api.Fact{Target: target, ID: first.ID}); err != nil {
+		t.Errorf("PinFact = %v", err)
+	}
+	listed := func() api.Remembered {
+		t.Helper()
+		facts, err := api.ListFacts.Call(ctx, c, api.FactsOf{Target: target})
+		if err != nil || len(facts.Data) != 1 {
+			t.Fatalf("ListFacts = %+v, %v, want one", facts.Data, err)
+		}
+		facts.Data[0].At = time.Time{}
+		return facts.Data[0]
+	}
+	before := api.Remembered{Scope: scope, ID: first.ID, Text: "closes at six", Origins: []sessions.Origin{"web"}, From: target, Pinned: true}
+	if diff := cmp.Diff(before, listed()); diff != "" {
+		t.Errorf("the fact differs:\n%s", diff)
+	}
+	corrected, err := api.Correct.Call(ctx, c, api.Correction{Target: target, ID: first.ID, Text: " closes at eight "})
+	if err != nil || corrected.Text != "closes at eight" || !corrected.Pinned || corrected.Origins != nil || corrected.ID == first.ID || listed().ID != corrected.ID {
+		t.Errorf("Correct = %+v, %v", corrected, err)
+	}
+	undone, err := api.UndoMemory.Call(ctx, c, api.MemoryOf{Target: target, Scope: scope})
+	if err != nil || len(undone.Back) != 1 || undone.Back[0].ID != first.ID || undone.Dropped == nil || undone.Dropped.ID != corrected.ID {
+		t.Errorf("UndoMemory = %+v, %v", undone, err)
+	}
+	if err := api.UnpinFact.Call(ctx, c, api.Fact{Target: target, ID: first.ID}); err != nil || listed().Pinned {
+		t.Errorf("UnpinFact = %v, pinned: %v", err, listed().Pinned)
+	}
+	for what, err := range map[string]error{
+		"Correct of nothing":       errOf(api.Correct.Call(ctx, c, api.Correction{Target: target, ID: 99, Text: "x"})),
+		"PinFact of nothing":       api.PinFact.Call(ctx, c, api.Fact{Target: target, ID: 99}),
+		"UndoMemory, nothing left": errOf(api.UndoMemory.Call(ctx, c, api.MemoryOf{Target: target, Scope: scope})),
+	} {
+		if !errors.Is(err, sessions.ErrNotFound) {
+			t.Errorf("%s = %v, want ErrNotFound", what, err)
+		}
+	}
+	for _, wrong := range []error{
+		errOf(api.Correct.Call(ctx, c, api.Correction{Target: target, ID: first.ID, Text: " "})),
+		errOf(api.Correct.Call(ctx, c, api.Correction{Target: target, ID: first.ID, Text: strings.Repeat("x", 2001)})),
+		errOf(api.UndoMemory.Call(ctx, c, api.MemoryOf{Target: target, Scope: "person:whatsapp:+2"})),
+	} {
+		refused, is := errors.AsType[*respond.Refusal](wrong)
+		if !is || refused.Status != 400 {
+			t.Errorf("%v, want a refusal", wrong)
+		}
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }

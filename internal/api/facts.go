@@ -22,6 +22,18 @@ type Remembered struct {
 	At    time.Time `json:"at"`
 	// Origins are whose words it is, beside the person's: as in Message.
 	Origins []sessions.Origin `json:"origins,omitempty"`
+	// From is the conversation that it was said in; it is left out where nobody knows.
+	From string `json:"from,omitempty"`
+	// Pinned facts come first in a prompt.
+	Pinned bool `json:"pinned,omitempty"`
+}
+
+func rememberedOf(scope string, f sessions.Fact) Remembered {
+	r := Remembered{Scope: scope, ID: f.ID, Text: f.Text, At: f.At, Origins: f.Origins, Pinned: f.Pinned}
+	if !f.From.IsZero() {
+		r.From = f.From.String()
+	}
+	return r
 }
 
 // FactsOf asks for one page of the facts about a conversation or a person, who is named as
@@ -51,6 +63,25 @@ func (s *server) facts(ctx context.Context, of FactsOf) (Page[Remembered], error
 // factsOf returns the facts about a chat and, if it is a private one, about its person.
 // The memory of a chat does not say when it began, so only who has seen all of it reads it.
 func (s *server) factsOf(ctx context.Context, k channels.Key) ([]Remembered, error) {
+	scopes, err := s.memoriesOf(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	var all []Remembered
+	for _, scope := range scopes {
+		facts, err := s.Store.Recall(ctx, scope, "", math.MaxInt)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range facts {
+			all = append(all, rememberedOf(scope, f))
+		}
+	}
+	return all, nil
+}
+
+// memoriesOf returns the scopes of a chat and of its person that the caller sees.
+func (s *server) memoriesOf(ctx context.Context, k channels.Key) (seen []string, err error) {
 	if err := s.readAll(ctx, k); err != nil {
 		return nil, err
 	}
@@ -58,24 +89,16 @@ func (s *server) factsOf(ctx context.Context, k channels.Key) ([]Remembered, err
 	if err != nil {
 		return nil, err
 	}
-	var all []Remembered
 	for _, scope := range scopes {
 		may, err := s.seesFacts(ctx, scope)
 		if err != nil {
 			return nil, err
 		}
-		if scope != sessions.ChatScope(k) && !may {
-			continue
-		}
-		facts, err := s.Store.Recall(ctx, scope, "", math.MaxInt)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range facts {
-			all = append(all, Remembered{Scope: scope, ID: f.ID, Text: f.Text, At: f.At, Origins: f.Origins})
+		if scope == sessions.ChatScope(k) || may {
+			seen = append(seen, scope)
 		}
 	}
-	return all, nil
+	return seen, nil
 }
 
 // seesFacts reports whether the caller sees the facts of a scope, which are those of a
@@ -97,20 +120,29 @@ type Fact struct {
 }
 
 func (s *server) forget(ctx context.Context, f Fact) error {
-	k, err := s.resolve(ctx, f.Target)
+	found, err := s.toChange(ctx, f)
 	if err != nil {
 		return err
 	}
+	return s.Store.Forget(ctx, found.Scope, f.ID)
+}
+
+// toChange finds a fact that the caller may change.
+func (s *server) toChange(ctx context.Context, f Fact) (Remembered, error) {
+	k, err := s.resolve(ctx, f.Target)
+	if err != nil {
+		return Remembered{}, err
+	}
 	if err := s.change(ctx, k); err != nil {
-		return err
+		return Remembered{}, err
 	}
 	facts, err := s.factsOf(ctx, k)
 	if err != nil {
-		return err
+		return Remembered{}, err
 	}
 	i := slices.IndexFunc(facts, func(one Remembered) bool { return one.ID == f.ID })
 	if i < 0 {
-		return fmt.Errorf("api: forget: %w", sessions.ErrNotFound)
+		return Remembered{}, fmt.Errorf("api: fact %d: %w", f.ID, sessions.ErrNotFound)
 	}
-	return s.Store.Forget(ctx, facts[i].Scope, f.ID)
+	return facts[i], nil
 }

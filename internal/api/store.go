@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
@@ -66,10 +67,11 @@ type People interface {
 	Unpair(ctx context.Context, channel, personID string) error
 }
 
-// Facts shows and removes long-term memory.
+// Facts shows and changes long-term memory.
 type Facts interface {
 	Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error)
-	Forget(ctx context.Context, scope string, id int64) error
+	Remember(ctx context.Context, scope string, n sessions.NewFact) (sessions.Kept, error)
+	people.Corrections
 }
 
 // Copies reads and writes records of whole conversations.

@@ -197,8 +197,24 @@ var (
 	}, (*server).facts}
 	Forget = Order[Fact]{Spec{
 		Method: del, Path: "/facts/{fact}", Scope: people.Chat, Within: patient, Act: "forget",
-		Doc: "Forgets one fact about a chat or a person.",
+		Doc: "Forgets one fact about a chat or a person. It can be taken back for 30 days.",
 	}, (*server).forget}
+	Correct = Verb[Correction, Remembered]{Spec{
+		Method: patch, Path: "/facts/{fact}", Scope: people.Chat, Within: patient, Act: "correct a fact",
+		Doc: "Replaces a fact by another text, which has a number of its own.",
+	}, (*server).correct}
+	PinFact = Order[Fact]{Spec{
+		Method: put, Path: "/facts/{fact}/pin", Scope: people.Chat, Within: patient, Act: "pin a fact",
+		Doc: "Pins a fact: it comes first in prompts.",
+	}, (*server).pinFact}
+	UnpinFact = Order[Fact]{Spec{
+		Method: del, Path: "/facts/{fact}/pin", Scope: people.Chat, Within: patient, Act: "unpin a fact",
+		Doc: "Unpins a fact.",
+	}, (*server).unpinFact}
+	UndoMemory = Verb[MemoryOf, Undone]{Spec{
+		Method: post, Path: "/facts/undo", Scope: people.Chat, Within: patient, Act: "undo in a memory",
+		Doc: "Takes back the newest replacement or forgetting of the last 30 days in one memory.",
+	}, (*server).undoMemory}
 
 	ListQueue = Verb[Limited, Page[QueueItem]]{Spec{
 		Method: get, Path: "/queue", Scope: people.Operate, Within: callWithin,
@@ -360,7 +376,7 @@ var table = []Route{
 	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), ListFiles.route(), exportThem.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),
 	PutPrompt.route(), EditMessage.route(), GiveFeedback.route(), TakeFeedbackBack.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),
-	ListFacts.route(), Forget.route(),
+	ListFacts.route(), Forget.route(), Correct.route(), PinFact.route(), UnpinFact.route(), UndoMemory.route(),
 	ListQueue.route(), ShowQueue.route(), RetryQueue.route(), DropQueue.route(),
 	ListApprovals.route(), ReadApproval.route(), AnswerApproval.route(), ListStandings.route(), RevokeStanding.route(),
 	ListJobs.route(), ListOccurrences.route(), RunJob.route(),
