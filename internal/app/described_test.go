@@ -231,9 +231,10 @@ func (phone) Link(_ context.Context, number string, show func(channels.Invitatio
 func (phone) Unlink(context.Context) (told bool, err error) { return true, nil }
 
 // described are requests, one for each operation at least, in this order.
-func described(dead, aside, fact string) [][3]string {
+func described(dead, aside string, known api.Remembered) [][3]string {
 	own := url.PathEscape(ownTalk)
 	dead = url.PathEscape(dead)
+	fact := fmt.Sprint(known.ID)
 	return [][3]string{
 		{"GET", "/status"},
 		{"GET", "/health"},
@@ -284,6 +285,10 @@ func described(dead, aside, fact string) [][3]string {
 		{"PATCH", "/conversations/" + own, `{"tag": ["work"], "meta": {"color": "blue"}}`},
 		{"PUT", "/conversations/" + own + "/title", `{"title": "A title"}`},
 		{"GET", "/facts?target=web:default"},
+		{"PUT", "/facts/" + fact + "/pin", `{"target": "web:default"}`},
+		{"DELETE", "/facts/" + fact + "/pin?target=web:default"},
+		{"PATCH", "/facts/" + fact, `{"target": "web:default", "text": "something else"}`},
+		{"POST", "/facts/undo", fmt.Sprintf(`{"target": "web:default", "scope": %q}`, known.Scope)},
 		{"DELETE", "/facts/" + fact + "?target=web:default"},
 		{"GET", "/queue"},
 		{"GET", "/queue/" + dead},
@@ -345,7 +350,7 @@ func TestDescribed(t *testing.T) {
 	c := r.overSocket()
 	d := readDescription(t)
 	records := d.send(c, "GET", "/records?key=web:other", "")
-	for _, call := range described(dead, aside, fmt.Sprint(facts.Data[0].ID)) {
+	for _, call := range described(dead, aside, facts.Data[0]) {
 		d.send(c, call[0], call[1], call[2])
 	}
 	d.send(c, "POST", "/records", records) // they were joined into another conversation
