@@ -22,6 +22,7 @@ func TestConverse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
 			w.agent.run = func(_ context.Context, turn agent.Turn) (string, error) {
+				time.Sleep(time.Second) // until the asker watches, who has to know the message's number
 				turn.Progress(agent.Progress{Text: "half"})
 				return "half and half", nil
 			}

@@ -24,16 +24,18 @@ func (paced) Split(_ channels.Key, text string) []channels.Piece {
 
 // startPaced starts a world whose answers have n lines.
 func startPaced(t *testing.T, n int, changes ...change) *world {
-	w := start(t, append([]change{func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = paced{w.net} }}, changes...)...)
-	w.net.slow = func(context.Context) error { time.Sleep(2 * time.Second); return nil }
-	w.agent.run = func(_ context.Context, in agent.Turn) (string, error) {
-		var lines []string
-		for i := range n {
-			lines = append(lines, fmt.Sprint(inputs(in), " ", i+1))
+	slow := func(w *world, b *gateway.Binding, _ *gateway.Options) {
+		b.Channel = paced{w.net}
+		w.net.slow = func(context.Context) error { time.Sleep(2 * time.Second); return nil }
+		w.agent.run = func(_ context.Context, in agent.Turn) (string, error) {
+			var lines []string
+			for i := range n {
+				lines = append(lines, fmt.Sprint(inputs(in), " ", i+1))
+			}
+			return strings.Join(lines, "\n"), nil
 		}
-		return strings.Join(lines, "\n"), nil
 	}
-	return w
+	return start(t, append([]change{slow}, changes...)...)
 }
 
 // A stop removes the rest of an answer from the outbox. The next question is
