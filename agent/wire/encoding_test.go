@@ -21,7 +21,8 @@ func packed[W io.WriteCloser](t *testing.T, text string, open func(io.Writer) W)
 	var b bytes.Buffer
 	w := open(&b)
 	_, err := io.WriteString(w, text)
-	if err = errors.Join(err, w.Close()); err != nil {
+	err = errors.Join(err, w.Close())
+	if err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
