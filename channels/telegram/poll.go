@@ -12,7 +12,6 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/markup"
-	"dragoman/internal/crew"
 	"dragoman/internal/lazily"
 
 	"github.com/go-telegram/bot/models"
@@ -58,8 +57,6 @@ type updatesParams struct {
 func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 	var registering sync.WaitGroup
 	defer registering.Wait()
-	hands := crew.New()
-	defer hands.Close()
 	register := sync.OnceFunc(func() { registering.Go(func() { c.registerCommands(ctx) }) })
 	ask := updatesParams{Limit: batchSize, Allowed: wanted}
 	began := time.Now()
@@ -94,7 +91,7 @@ func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 		}
 		c.report(channels.StateConnected, "")
 		ask.Limit = batchSize
-		next, ok := c.handInBatch(ctx, hands, in, batch)
+		next, ok := c.handInBatch(ctx, in, batch)
 		if !ok {
 			return ctx.Err()
 		}

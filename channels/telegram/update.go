@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"dragoman/channels"
-	"dragoman/internal/crew"
 
 	"github.com/go-telegram/bot/models"
 )
@@ -26,7 +25,7 @@ type update struct {
 
 // handInBatch hands a batch to the intake and returns the offset that confirms it (0 if
 // no update has an id). It returns false if ctx ended before all of it was stored.
-func (c *Channel) handInBatch(ctx context.Context, hands *crew.Crew, in channels.Intake, batch []json.RawMessage) (int64, bool) {
+func (c *Channel) handInBatch(ctx context.Context, in channels.Intake, batch []json.RawMessage) (int64, bool) {
 	var order []int64 // chats by first appearance; 0 for updates of no chat
 	byChat := map[int64][]update{}
 	var next int64
@@ -44,10 +43,8 @@ func (c *Channel) handInBatch(ctx context.Context, hands *crew.Crew, in channels
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, maxParallelChats)
 	for _, chat := range order {
-		slots <- struct{}{} // Those that hold slots end when ctx does.
-		wg.Add(1)
-		hands.Go(func() {
-			defer wg.Done()
+		slots <- struct{}{} // The goroutines that hold slots end when ctx does.
+		wg.Go(func() {
 			defer func() { <-slots }()
 			c.addressAlbums(byChat[chat])
 			for _, a := range byChat[chat] {

@@ -23,7 +23,7 @@ type Rule struct {
 var domain = []string{"channels", "sessions", "agent", "heartbeat"}
 
 // everywhere may be imported by any package: they know nothing of the house.
-var everywhere = []string{"internal/crew", "internal/lazily", "internal/respond"}
+var everywhere = []string{"internal/lazily", "internal/respond"}
 
 // everywhereInTests may be imported by the tests of any package: the suites
 // that implementations have to pass, the servers and scripted models they run
@@ -94,7 +94,6 @@ var Table = []Rule{
 	{Package: "internal/archtest", ForTests: true},
 	{Package: "internal/durable"},
 	{Package: "internal/lazily"},
-	{Package: "internal/crew"},
 	// What structs of settings are made of, wherever they are.
 	{Package: "internal/setting"},
 	// The form of answers and refusals, which channels/live and its client speak too.

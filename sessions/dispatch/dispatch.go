@@ -10,8 +10,8 @@
 // Nothing here is durable: a store adds its open rows when it opens. A handler that fails,
 // panics, or returns with due work and no change is called again after a backoff.
 //
-// [Dispatcher.Run] owns all goroutines, one for each key whose handler runs and a few that
-// wait a second for another key, and waits for them before it returns.
+// [Dispatcher.Run] owns all goroutines, one for each key whose handler runs, and waits for
+// them before it returns.
 package dispatch
 
 import (

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
-	"dragoman/internal/crew"
 	"dragoman/sessions"
 	"dragoman/sessions/rules"
 )
@@ -21,7 +21,7 @@ func (d *Dispatcher) Run(ctx context.Context, h sessions.Handler) error {
 		return errors.New("dispatch: run: called a second time")
 	}
 	d.ran = true
-	handlers := crew.New()
+	var handlers sync.WaitGroup
 	d.start = func(s *state) { handlers.Go(func() { d.work(ctx, s, h) }) }
 	for _, s := range d.keys {
 		d.schedule(s)
@@ -35,7 +35,7 @@ func (d *Dispatcher) Run(ctx context.Context, h sessions.Handler) error {
 		s.stop()
 	}
 	d.mu.Unlock()
-	handlers.Close()
+	handlers.Wait()
 	return nil
 }
 
