@@ -62,7 +62,7 @@ func (n *numbers) need(day string) (most int64) {
 	if day != n.day {
 		left = 0
 	}
-	if asked < 2 || left >= 2*asked {
+	if asked < 2 || left >= 2*asked || n.never {
 		return 0
 	}
 	return min(8*asked, numbersMost)
