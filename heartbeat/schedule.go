@@ -112,15 +112,15 @@ func (c calendar) nextWall(t time.Time) time.Time {
 		if wall.IsZero() {
 			return time.Time{}
 		}
-		if due := firstShown(wall, c.zone); due.After(t) {
+		if due := FirstShown(wall, c.zone); due.After(t) {
 			return wholeSecond(due)
 		}
 	}
 }
 
-// firstShown is when the clocks in zone show wall for the first time, or the
+// FirstShown is when the clocks in zone show wall for the first time, or the
 // moment when they jump over it.
-func firstShown(wall time.Time, zone *time.Location) time.Time {
+func FirstShown(wall time.Time, zone *time.Location) time.Time {
 	t := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, zone)
 	start, end := t.ZoneBounds()
 	_, offset := t.Zone()
