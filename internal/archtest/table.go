@@ -83,7 +83,7 @@ var Table = []Rule{
 	// It knows tools by what package agent says of them, wherever they come from.
 	{Package: "agent/toolbox", Imports: []string{"agent", "agent/window"}},
 	// Whose memory is meant is decided in people; its tests have the real rule.
-	{Package: "agent/tools", Imports: []string{"agent", "sessions", "channels"}, Tests: []string{"agent/toolbox", "internal/people"}},
+	{Package: "agent/tools", Imports: []string{"agent", "heartbeat", "sessions", "channels"}, Tests: []string{"agent/toolbox", "internal/people", "internal/reminders"}},
 	{Package: "agent/*", Imports: []string{"agent", "agent/window", "sessions", "channels"}},
 
 	// Its tests prove that a store fits the Ledger that it declares.
@@ -128,6 +128,7 @@ var Table = []Rule{
 	{Package: "internal/usage", Imports: domain},
 	// How much may be used.
 	{Package: "internal/budget", Imports: join(domain, "internal/admission"), Tests: []string{"internal/testkit/pgtest", "sessions/*"}},
+	{Package: "internal/reminders", Imports: domain},
 	// What needs a yes, and who said it.
 	{Package: "internal/actions", Imports: domain},
 	{Package: "internal/gateway", Imports: join(domain, "internal/actions", "internal/admission", "internal/people", "agent/recap", "agent/window", "internal/stream", "internal/metrics", "internal/trace"), Tests: []string{"internal/media", "internal/alerts", "internal/testkit/pgtest", "sessions/postgres", "sessions/engine"}},

@@ -44,6 +44,8 @@ var lives = map[string]life{
 	// A reminder that was missed for three months reminds nobody. Its subject removes the
 	// others as they fire.
 	"reminder": {due: 90 * day, most: 200},
+	// A person's zone is true until they say another.
+	"zone": {most: 1},
 	// Who wrote in which conversation: see owners.go. It ends with either of them.
 	talkKind: {},
 	// What a program's repeat of a request needs ends at its Due, at most a day later.
