@@ -1,0 +1,125 @@
+package reminders
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"dragoman/heartbeat"
+)
+
+// maxShown is how many runes of a text are shown in a list.
+const maxShown = 80
+
+// say is what a reminder is, for whoever made or changed it.
+func (b *Book) say(a Asker, r reminder) string {
+	zone := b.zone(r.Zone)
+	var text strings.Builder
+	fmt.Fprintf(&text, "Reminder %s: ", r.name)
+	if repeats := b.repeats(r); repeats != "" {
+		fmt.Fprintf(&text, "%s, first ", repeats)
+	}
+	fmt.Fprintf(&text, "%s, %s, %s", heartbeat.InWords(r.due, zone), distance(r.due.Sub(b.o.Now())), b.place(a, r))
+	if !r.Private && r.Maker.Name != "" {
+		fmt.Fprintf(&text, ", for %s", r.Maker.Name)
+	}
+	text.WriteString(". Undo: /jobs")
+	byClock := r.When.At != "" || r.When.Repeat != nil
+	if r.Zone == "" && byClock {
+		text.WriteString("\nWhich zone the person is in is not known, so this is the configured one. Ask once which city they are in.")
+	}
+	return text.String()
+}
+
+// place is where r is delivered, for a.
+func (b *Book) place(a Asker, r reminder) string {
+	if r.Key == a.Key {
+		return "here"
+	}
+	return "in " + r.Key.String()
+}
+
+// repeats is how r repeats, in words; "" if it does not.
+func (b *Book) repeats(r reminder) string {
+	p, err := r.When.Plan(r.From, b.zone(r.Zone))
+	if err != nil {
+		return ""
+	}
+	return p.String()
+}
+
+// words is the text or prompt of r, shortened.
+func (r *reminder) words() string {
+	words := r.Text
+	if r.Prompt != "" {
+		words = "(prompt) " + r.Prompt
+	}
+	if r.broken {
+		words = "(cannot be read)"
+	}
+	words = strings.Join(strings.Fields(words), " ")
+	if shown := []rune(words); len(shown) > maxShown {
+		words = string(shown[:maxShown]) + "…"
+	}
+	return words
+}
+
+// distance is how far ahead something is: "in 22 hours".
+func distance(d time.Duration) string {
+	round := func(unit time.Duration) int { return int(math.Round(float64(d) / float64(unit))) }
+	n, unit := round(24*time.Hour), "day"
+	switch {
+	case d <= 0:
+		return "now"
+	case d < 90*time.Second:
+		n, unit = round(time.Second), "second"
+	case d < 90*time.Minute:
+		n, unit = round(time.Minute), "minute"
+	case d < 36*time.Hour:
+		n, unit = round(time.Hour), "hour"
+	}
+	if n != 1 {
+		unit += "s"
+	}
+	return fmt.Sprintf("in %d %s", n, unit)
+}
+
+// lines are the lines of a list.
+func (b *Book) lines(a Asker, list []reminder) string {
+	if len(list) == 0 {
+		return "There are no reminders here."
+	}
+	var text strings.Builder
+	for _, r := range list {
+		b.line(&text, a, r)
+	}
+	return text.String()
+}
+
+// line writes a line of a list.
+func (b *Book) line(text *strings.Builder, a Asker, r reminder) {
+	fmt.Fprintf(text, "%s: ", r.name)
+	switch {
+	case r.broken:
+	case r.Paused != "":
+		fmt.Fprintf(text, "paused (%s): ", r.Paused)
+	default:
+		fmt.Fprintf(text, "%s, %s", heartbeat.InWords(r.due, b.zone(r.Zone)), distance(r.due.Sub(b.o.Now())))
+		if repeats := b.repeats(r); repeats != "" {
+			fmt.Fprintf(text, ", %s", repeats)
+		}
+		if r.Key != a.Key {
+			fmt.Fprintf(text, ", in %s", r.Key)
+		}
+		text.WriteString(": ")
+	}
+	text.WriteString(r.words())
+	if !r.Private && r.Maker.Name != "" {
+		fmt.Fprintf(text, " (of %s)", r.Maker.Name)
+	}
+	if r.Missed > 0 {
+		fmt.Fprintf(text, " (%d missed)", r.Missed)
+	}
+	text.WriteString("\n")
+}
