@@ -1,0 +1,324 @@
+package reminders
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"dragoman/channels"
+	"dragoman/heartbeat"
+	"dragoman/sessions"
+)
+
+// Make stores a new reminder of whoever asks, for the conversation in which they ask, and
+// says what it is.
+func (b *Book) Make(ctx context.Context, a Asker, o heartbeat.Order) (said string, err error) {
+	owner, err := a.owner()
+	if err != nil {
+		return "", err
+	}
+	err = checkWords(o, true)
+	if err != nil {
+		return "", err
+	}
+	name, zone, err := b.zoneFor(ctx, a, owner, o)
+	if err != nil {
+		return "", err
+	}
+	r := reminder{owner: owner, record: record{
+		Key: a.Key, Private: a.Private, Maker: a.Person, Text: strings.TrimSpace(o.Text), Prompt: strings.TrimSpace(o.Prompt),
+		Zone: name, Origins: sessions.TaintOf(a.Taint...).List(),
+	}}
+	err = b.plan(&r, o.When, zone)
+	if err != nil {
+		return "", err
+	}
+	err = b.checkChat(ctx, a.Key)
+	if err != nil {
+		return "", err
+	}
+	err = b.store.ChangeNotes(ctx, Kind, owner, func(have []sessions.Note) (put []sessions.Note, remove []string, err error) {
+		if len(readAll(have)) >= MaxPerson {
+			return nil, nil, refuse("this person has %d reminders already, and nobody may have more; cancel one first", MaxPerson)
+		}
+		name, remember, err := nextName(have)
+		if err != nil {
+			return nil, nil, err
+		}
+		r.name = name
+		n, err := r.note()
+		return []sessions.Note{n, remember}, nil, err
+	})
+	if err != nil {
+		return "", wrap("make a reminder", err)
+	}
+	return b.say(a, r), nil
+}
+
+// zoneFor is the zone for an order: the one that it names, which is kept, or the person's.
+func (b *Book) zoneFor(ctx context.Context, a Asker, owner string, o heartbeat.Order) (name string, zone *time.Location, err error) {
+	if o.Zone == "" {
+		return b.zoneOf(ctx, owner)
+	}
+	zone, err = b.SetZone(ctx, a, o.Zone)
+	if err != nil {
+		return "", nil, err
+	}
+	return zone.String(), zone, nil
+}
+
+// plan makes r due as w says, from now on.
+func (b *Book) plan(r *reminder, w heartbeat.When, zone *time.Location) error {
+	now := b.o.Now().UTC().Truncate(time.Second)
+	p, err := w.Plan(now, zone)
+	if err != nil {
+		return refuse("%s", err)
+	}
+	if gap := p.Closest(); r.Prompt != "" && gap > 0 && gap < minPrompt {
+		return refuse("a prompt may run once an hour at most; a text may come more often")
+	}
+	r.When = w
+	r.From = now
+	r.due = p.Next(now)
+	r.Paused = ""
+	r.Missed = 0
+	return nil
+}
+
+// checkWords refuses an order without words, or with too many.
+func checkWords(o heartbeat.Order, needed bool) error {
+	text, prompt := strings.TrimSpace(o.Text), strings.TrimSpace(o.Prompt)
+	words := text + prompt
+	switch {
+	case text != "" && prompt != "":
+		return refuse("write text or prompt, not both: a text is delivered as it is, and a prompt is answered when it is due")
+	case words == "" && needed:
+		return refuse("write as text what to remind of, or as prompt what to do")
+	case len(words) > maxText:
+		return refuse("the text has %d bytes, and may have %d", len(words), maxText)
+	case !utf8.ValidString(words) || strings.ContainsRune(words, 0):
+		return refuse("the text is not UTF-8 text")
+	}
+	return nil
+}
+
+// checkChat refuses one more in a chat that is full.
+func (b *Book) checkChat(ctx context.Context, k channels.Key) error {
+	here, err := b.in(ctx, k)
+	if err != nil {
+		return err
+	}
+	if len(here) >= MaxChat {
+		return refuse("this chat has %d reminders already, and may not have more; cancel one first", MaxChat)
+	}
+	return nil
+}
+
+// in lists what is delivered to k, of all makers.
+func (b *Book) in(ctx context.Context, k channels.Key) (list []reminder, err error) {
+	notes, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: Kind})
+	if err != nil {
+		return nil, fmt.Errorf("reminders: list those of %s: %w", k, err)
+	}
+	for _, r := range readAll(notes) {
+		if r.Key == k {
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
+// visible lists what a may see: their own, in a shared chat only those of that chat, and
+// as an approver all of that chat.
+func (b *Book) visible(ctx context.Context, a Asker) (list []reminder, err error) {
+	owner, err := a.owner()
+	if err != nil {
+		return nil, err
+	}
+	if !a.Private && b.o.Approves(a.Key, a.Person) {
+		return b.in(ctx, a.Key)
+	}
+	notes, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: Kind, Owner: owner})
+	if err != nil {
+		return nil, fmt.Errorf("reminders: list those of %s: %w", owner, err)
+	}
+	list = readAll(notes)
+	if !a.Private {
+		list = slices.DeleteFunc(list, func(r reminder) bool { return r.Key != a.Key })
+	}
+	return list, nil
+}
+
+// List says what a has, a line each, soonest first.
+func (b *Book) List(ctx context.Context, a Asker) (said string, err error) {
+	list, err := b.visible(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	return b.lines(a, list), nil
+}
+
+// find is the one that a means by name.
+func (b *Book) find(ctx context.Context, a Asker, name string) (reminder, error) {
+	name = cleanName(name)
+	list, err := b.visible(ctx, a)
+	if err != nil {
+		return reminder{}, err
+	}
+	list = slices.DeleteFunc(list, func(r reminder) bool { return r.name != name })
+	owner, err := a.owner()
+	if err != nil {
+		return reminder{}, err
+	}
+	own := slices.IndexFunc(list, func(r reminder) bool { return r.owner == owner })
+	switch {
+	case own >= 0:
+		return list[own], nil
+	case len(list) == 0:
+		return reminder{}, refuse("there is no reminder %.40s here; list_jobs and /jobs show the numbers", name)
+	case len(list) > 1:
+		return reminder{}, refuse("%d people have a reminder %s here; they must change it themselves", len(list), name)
+	}
+	return list[0], nil
+}
+
+// Change changes when a reminder is due or, if it is the asker's own, what it says. A new
+// time ends a pause.
+func (b *Book) Change(ctx context.Context, a Asker, name string, o heartbeat.Order) (said string, err error) {
+	err = checkWords(o, false)
+	if err != nil {
+		return "", err
+	}
+	found, err := b.find(ctx, a, name)
+	if err != nil {
+		return "", err
+	}
+	owner, err := a.owner()
+	if err != nil {
+		return "", err
+	}
+	words := o.Text+o.Prompt != ""
+	timed := o.When != heartbeat.When{}
+	switch {
+	case !words && !timed:
+		return "", refuse("write what to change: text, prompt, or when")
+	case found.owner != owner && words:
+		return "", refuse("only its maker may change what it says; when it is due can be changed, or it can be cancelled")
+	}
+	zoneName, zone := found.Zone, b.zone(found.Zone)
+	if found.owner == owner {
+		zoneName, zone, err = b.zoneFor(ctx, a, owner, o)
+		if err != nil {
+			return "", err
+		}
+	}
+	var changed reminder
+	err = b.store.ChangeNotes(ctx, Kind, found.owner, func(have []sessions.Note) (put []sessions.Note, remove []string, err error) {
+		at := slices.IndexFunc(have, func(n sessions.Note) bool { return n.Name == found.name })
+		if at < 0 {
+			return nil, nil, refuse("reminder %s has just ended", found.name)
+		}
+		r, _ := read(have[at])
+		if r.broken {
+			return nil, nil, refuse("reminder %s cannot be read; it can only be cancelled", r.name)
+		}
+		r.rewrite(o)
+		r.Origins = sessions.TaintOf(append(r.Origins, a.Taint...)...).List()
+		when := r.When
+		if timed {
+			when = o.When
+			r.Zone = zoneName
+		}
+		if timed || o.Prompt != "" {
+			err = b.replan(&r, when, zone, timed)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		changed = r
+		n, err := r.note()
+		return []sessions.Note{n}, nil, err
+	})
+	if err != nil {
+		return "", wrap("change a reminder", err)
+	}
+	return "Changed. " + b.say(a, changed), nil
+}
+
+// rewrite puts the words of o into r.
+func (r *reminder) rewrite(o heartbeat.Order) {
+	text, prompt := strings.TrimSpace(o.Text), strings.TrimSpace(o.Prompt)
+	if text+prompt == "" {
+		return
+	}
+	r.Text = text
+	r.Prompt = prompt
+}
+
+// replan plans r anew as w says. With timed false, only whether a prompt may run as often
+// is checked, and r stays due as it was.
+func (b *Book) replan(r *reminder, w heartbeat.When, zone *time.Location, timed bool) error {
+	if timed {
+		return b.plan(r, w, zone)
+	}
+	p, err := w.Plan(r.From, b.zone(r.Zone))
+	if err != nil {
+		return refuse("%s", err)
+	}
+	if gap := p.Closest(); gap > 0 && gap < minPrompt {
+		return refuse("a prompt may run once an hour at most; a text may come more often")
+	}
+	return nil
+}
+
+// Cancel removes a reminder for good.
+func (b *Book) Cancel(ctx context.Context, a Asker, name string) (said string, err error) {
+	found, err := b.find(ctx, a, name)
+	if err != nil {
+		return "", err
+	}
+	gone := false
+	err = b.store.ChangeNotes(ctx, Kind, found.owner, func(have []sessions.Note) (put []sessions.Note, remove []string, err error) {
+		gone = !slices.ContainsFunc(have, func(n sessions.Note) bool { return n.Name == found.name })
+		return nil, []string{found.name}, nil
+	})
+	switch {
+	case err != nil:
+		return "", wrap("cancel a reminder", err)
+	case gone:
+		return "", refuse("reminder %s has just ended", found.name)
+	}
+	return fmt.Sprintf("Cancelled reminder %s: %s", found.name, found.words()), nil
+}
+
+// Snooze makes another reminder of text, which has just been delivered and whose words have
+// those origins. until is like "10m", "1h" or "tomorrow".
+func (b *Book) Snooze(ctx context.Context, a Asker, text, until string) (said string, err error) {
+	owner, err := a.owner()
+	if err != nil {
+		return "", err
+	}
+	_, zone, err := b.zoneOf(ctx, owner)
+	if err != nil {
+		return "", err
+	}
+	until = strings.ToLower(strings.TrimSpace(until))
+	when := heartbeat.When{In: until}
+	if until == "tomorrow" {
+		when = heartbeat.When{At: b.o.Now().In(zone).AddDate(0, 0, 1).Format("2006-01-02T15:04")}
+	}
+	return b.Make(ctx, a, heartbeat.Order{Text: text, When: when})
+}
+
+// wrap names what failed, unless err is a sentence for whoever asked.
+func wrap(what string, err error) error {
+	refusal, refused := errors.AsType[heartbeat.Refusal](err)
+	if refused {
+		return refusal
+	}
+	return fmt.Errorf("reminders: %s: %w", what, err)
+}
