@@ -58,6 +58,9 @@ func newTool[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (s
 	if err != nil {
 		panic(fmt.Sprintf("tools: the arguments of %s: %v", spec.Name, err))
 	}
+	if len(schema.Properties) == 0 { // the library leaves them out then, which OpenAI refuses
+		spec.Parameters = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
+	}
 	return &tool[A]{spec: spec, known: slices.Collect(maps.Keys(schema.Properties)), run: run}
 }
 
@@ -73,6 +76,7 @@ var argumentTypes = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[number]():  {Type: "integer", Minimum: new(float64)},
 	reflect.TypeFor[numbers](): {Type: "array", Items: &jsonschema.Schema{Type: "integer"}},
 	reflect.TypeFor[whose]():   {Type: "string", Enum: []any{"me", "chat"}},
+	reflect.TypeFor[words]():   {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
 }
 
 func (t *tool[A]) Spec() agent.Spec { return t.spec }
