@@ -1,0 +1,58 @@
+package reminders
+
+import (
+	"context"
+
+	"dragoman/agent"
+	"dragoman/heartbeat"
+	"dragoman/sessions"
+)
+
+// The methods of this file are those of agent/tools.Reminders.
+
+// askerOf is who makes the call c.
+func askerOf(c agent.Call) Asker {
+	return Asker{Key: c.Key, Person: c.Person, Private: c.Private, Taint: c.Taint}
+}
+
+// Schedule is Make for a model.
+func (b *Book) Schedule(ctx context.Context, c agent.Call, o heartbeat.Order) (said string, err error) {
+	return b.Make(ctx, askerOf(c), o)
+}
+
+// ListJobs is List for a model. It marks the call with whose words the list has.
+func (b *Book) ListJobs(ctx context.Context, c agent.Call) (said string, err error) {
+	a := askerOf(c)
+	list, err := b.visible(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range list {
+		mark(c, r)
+	}
+	return b.lines(a, list), nil
+}
+
+// ChangeJob is Change for a model.
+func (b *Book) ChangeJob(ctx context.Context, c agent.Call, id string, o heartbeat.Order) (said string, err error) {
+	return b.Change(ctx, askerOf(c), id, o)
+}
+
+// CancelJob is Cancel for a model. The result has the words of what was cancelled.
+func (b *Book) CancelJob(ctx context.Context, c agent.Call, id string) (said string, err error) {
+	a := askerOf(c)
+	found, err := b.find(ctx, a, id)
+	if err != nil {
+		return "", err
+	}
+	mark(c, found)
+	return b.Cancel(ctx, a, id)
+}
+
+// mark says whose words the words of r are.
+func mark(c agent.Call, r reminder) {
+	c.Mark(r.Origins...)
+	if !r.Maker.Is(c.Person) {
+		c.Mark(sessions.OriginOthers)
+	}
+}
