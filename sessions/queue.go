@@ -231,6 +231,22 @@ type Parking struct {
 	Replies []Reply
 }
 
+// Reminding is one occurrence of a note that has come due, with all that follows from it.
+type Reminding struct {
+	// Note is the note as the caller has read it. If it has changed since, nothing happens.
+	Note Note
+	// Next replaces it; nil: it is removed.
+	Next *Note
+	// Occurrence is what became of it. With a Message its outcome is "fired", until a turn
+	// has answered that.
+	Occurrence Occurrence
+	// Key is the conversation of Replies, which are delivered, and of Message, which is
+	// answered as that of a heartbeat is. Either may be empty.
+	Key     channels.Key
+	Replies []Reply
+	Message *channels.Inbound
+}
+
 // DeliveryState is where an outbox row is.
 type DeliveryState string
 

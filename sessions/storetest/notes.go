@@ -18,6 +18,8 @@ var noteTests = map[string]func(*testing.T, *rig){
 	"Notes/ImpossibleOnesAreRefused":  notesAreRefused,
 	"Notes/ALimitOfTheList":           notesAreListed,
 	"Notes/Race":                      stickersRace,
+	"Notes/RemindOnce":                notesRemindOnce,
+	"Notes/RemindOfAPrompt":           notesRemindOfAPrompt,
 	"Counts/ImpossibleOnesAreRefused": countsAreRefused,
 	"Counts/AreSummedByDay":           countsAreSummed,
 }

@@ -1,0 +1,83 @@
+package storetest
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"dragoman/channels"
+	"dragoman/sessions"
+)
+
+// reminding is an occurrence of the note "r1" of "o", which the store has.
+func reminding(t *testing.T, r *rig) sessions.Reminding {
+	t.Helper()
+	must(t, r.ChangeNotes(t.Context(), "k", "o", putNotes([]sessions.Note{{Name: "r1", Data: raw(`1`), Due: noon}})))
+	notes, err := r.Notes(t.Context(), sessions.NoteFilter{Kind: "k", Owner: "o"})
+	must(t, err)
+	return sessions.Reminding{
+		Note: notes[0], Key: key("x:1"),
+		Occurrence: sessions.Occurrence{Job: "o/r1", Due: noon, Outcome: "ran"},
+		Replies:    []sessions.Reply{{Label: sessions.Label{Kind: channels.KindJob, Job: "o/r1"}, Text: "call Ann"}},
+	}
+}
+
+// What was read by several is delivered once, and the note moves with it.
+func notesRemindOnce(t *testing.T, r *rig) {
+	ctx := t.Context()
+	m := reminding(t, r)
+	next := m.Note
+	next.Due = noon.Add(time.Hour)
+	m.Next = &next
+	errs := make([]error, 4)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() { errs[i] = r.Remind(ctx, m) })
+	}
+	all.Wait()
+	done := 0
+	for _, err := range errs {
+		if err == nil {
+			done++
+		} else if !errors.Is(err, sessions.ErrConflict) {
+			t.Errorf("Remind: %v, want a conflict", err)
+		}
+	}
+	queued, err := r.Feed(ctx, m.Key, 0, 10)
+	must(t, err)
+	if done != 1 || len(queued) != 1 || queued[0].Text != "call Ann" {
+		t.Errorf("%d of 4 succeeded and %d deliveries are there, want one each: %+v", done, len(queued), queued)
+	}
+	list, err := r.Occurrences(ctx, "o/r1", 10)
+	must(t, err)
+	if len(list) != 1 || list[0].Outcome != "ran" || !list[0].Due.Equal(noon) {
+		t.Errorf("Occurrences = %+v", list)
+	}
+
+	changed := next // by its owner, in the same moment
+	changed.Data = raw(`2`)
+	must(t, r.AddNotes(ctx, changed))
+	m.Note = next
+	m.Next = nil
+	is(t, "Remind of a note that has changed", r.Remind(ctx, m), sessions.ErrConflict)
+	m.Note = changed
+	must(t, r.Remind(ctx, m))
+	same(t, "notes after the last", noteNames(t, r, sessions.NoteFilter{Kind: "k", Owner: "o"}), nil)
+	is(t, "Remind of a note that is gone", r.Remind(ctx, m), sessions.ErrConflict)
+}
+
+// A prompt waits in the inbox, and its turn has the occurrence.
+func notesRemindOfAPrompt(t *testing.T, r *rig) {
+	m := reminding(t, r)
+	prompt := in("x:1", "rm:o/r1:1", "the news")
+	m.Message = &prompt
+	m.Replies = nil
+	m.Occurrence.Outcome = "fired"
+	must(t, r.Remind(t.Context(), m))
+	h := r.claim(t)
+	p := r.pending(t, h, 0, "the news")
+	if got := p.Messages[0]; got.Job != "o/r1" || !got.JobDue.Equal(noon) || got.Source != sessions.SourceHeartbeat {
+		t.Errorf("Pending = %+v", got)
+	}
+}
