@@ -173,10 +173,7 @@ func feedHooks(from *stream.Hub, to *hooks.Hooks, log *slog.Logger) (stop func()
 				to.Missed()
 			case ctx.Err() != nil && err != nil:
 				l.Close()
-				rest, _ := l.Next(context.Background()) // what came before Close
-				for _, e := range rest {
-					to.Emit(e.Event)
-				}
+				emitRest(l, to)
 				return
 			}
 		}
@@ -184,6 +181,19 @@ func feedHooks(from *stream.Hub, to *hooks.Hooks, log *slog.Logger) (stop func()
 	return func() {
 		end()
 		<-done
+	}
+}
+
+// emitRest passes on what came before l was closed.
+func emitRest(l *stream.Listener, to *hooks.Hooks) {
+	for {
+		rest, err := l.Next(context.Background())
+		if err != nil {
+			return
+		}
+		for _, e := range rest {
+			to.Emit(e.Event)
+		}
 	}
 }
 

@@ -144,17 +144,18 @@ func TestEventsOverARestart(t *testing.T) {
 
 // What was published before the end reaches the hooks.
 func TestHooksGetTheLastEvents(t *testing.T) {
+	const many = 50 // more than the hooks are given at once
 	hub := stream.New(stream.Options{})
 	counted := map[string]int{}
 	h := hooks.New([]hooks.Hook{{On: []stream.Name{stream.SessionSave}, Command: []string{"/bin/true"}}}, hooks.Options{
 		Queue: 1, Count: func(name, _ string) { counted[name]++ },
 	})
 	stop := feedHooks(hub, h, slog.New(slog.DiscardHandler))
-	for range 5 {
+	for range many {
 		hub.Publish(stream.Event{Event: stream.SessionSave})
 	}
 	stop()
-	if got := counted["session_save"] + h.Waiting()["hooks[0] /bin/true"]; got != 5 {
-		t.Errorf("%d of 5 events reached the hooks", got)
+	if got := counted["session_save"] + h.Waiting()["hooks[0] /bin/true"]; got != many {
+		t.Errorf("%d of %d events reached the hooks", got, many)
 	}
 }

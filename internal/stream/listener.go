@@ -15,6 +15,14 @@ const (
 	maxQueuedBytes = 4 << 20
 )
 
+// How much Next returns at once. Each event that it returns is a copy with a cursor (3 KB
+// where many deliveries are open), and whoever writes it out has its text once more. A
+// listener that does not read keeps all of that until it is cut off.
+const (
+	maxBatch      = 16
+	maxBatchBytes = 64 << 10
+)
+
 // maxOpen is how many deliveries without a final state a cursor lists.
 const maxOpen = 64
 
@@ -34,7 +42,10 @@ type Listener struct {
 	mu     sync.Mutex
 	queue  []queued
 	queued int // bytes
-	over   error
+	// taken were in the queue, and Next returns them batch by batch. They do not count as
+	// waiting, so a listener that comes back for many events is not cut off for that.
+	taken []queued
+	over  error
 	// last, open and lost are of the newest event in the queue: see cursor.
 	last cursor
 	open map[Ref]bool
@@ -150,8 +161,9 @@ func (l *Listener) missed(events []queued, whole bool) {
 	}
 }
 
-// Next waits for events and returns all that are there, oldest first. Errors:
-// [ErrSlow], [ErrClosed], that of ctx, and those of Filter.May.
+// Next waits for events and returns the oldest that are there, at most 16, and at most
+// 64 KiB of them unless the first one alone is larger. Errors: [ErrSlow] and [ErrClosed]
+// after all that the listener had taken, that of ctx, and those of Filter.May.
 func (l *Listener) Next(ctx context.Context) ([]Delivered, error) {
 	for {
 		taken, over := l.take()
@@ -173,22 +185,42 @@ func (l *Listener) Next(ctx context.Context) ([]Delivered, error) {
 	}
 }
 
-// take empties the queue. If it was empty, over is why nothing more comes.
-func (l *Listener) take() (taken []queued, over error) {
+// take takes the next batch. If there was nothing to take, over is why nothing more comes.
+func (l *Listener) take() (batch []queued, over error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.queue) == 0 {
+	if len(l.taken) == 0 {
+		l.taken = l.queue
+		l.queue = nil
+		l.queued = 0
+	}
+	if len(l.taken) == 0 {
 		return nil, l.over
 	}
-	taken = l.queue
-	l.queue = nil
-	l.queued = 0
-	return taken, nil
+	n := batchOf(l.taken)
+	batch = slices.Clone(l.taken[:n])
+	clear(l.taken[:n]) // the events, which may be long, do not wait for the rest
+	l.taken = l.taken[n:]
+	return batch, nil
+}
+
+// batchOf is how many of list, which has at least one, fit into a batch.
+func batchOf(list []queued) int {
+	n := 1
+	bytes := list[0].event.bytes()
+	for n < min(len(list), maxBatch) {
+		bytes += list[n].event.bytes()
+		if bytes > maxBatchBytes {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 // choose are those of taken that the listener may see, with their cursors.
 func (l *Listener) choose(ctx context.Context, taken []queued) ([]Delivered, error) {
-	var got []Delivered
+	got := make([]Delivered, 0, len(taken))
 	for i := range taken {
 		q := &taken[i]
 		may := q.event.Event == Reset
@@ -221,7 +253,7 @@ func (l *Listener) Cursor() string {
 	defer l.hub.mu.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.queue) > 0 || l.over != nil || l.lost || l.filter.Leaves {
+	if len(l.taken) > 0 || len(l.queue) > 0 || l.over != nil || l.lost || l.filter.Leaves {
 		return ""
 	}
 	l.last.At = max(l.last.At, l.hub.opts.Now().UnixMilli())

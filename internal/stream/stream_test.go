@@ -56,6 +56,17 @@ func next(t *testing.T, l *stream.Listener) (short []string, cursor string) {
 	return short, cursor
 }
 
+// nextOf returns the next n events, in short, and the last cursor.
+func nextOf(t *testing.T, l *stream.Listener, n int) (short []string, cursor string) {
+	t.Helper()
+	for len(short) < n {
+		got, last := next(t, l)
+		short = append(short, got...)
+		cursor = last
+	}
+	return short, cursor
+}
+
 func want(t *testing.T, got []string, wanted ...string) {
 	t.Helper()
 	if diff := cmp.Diff(wanted, got); diff != "" {
@@ -222,10 +233,12 @@ func TestTooMuchWasMissed(t *testing.T) {
 	for i := range int64(stream.MaxMissed) {
 		h.Publish(accepted(ann, 2+i))
 	}
-	got, _ := next(t, listen(t, h, stream.Filter{}, first))
-	if len(got) != stream.MaxMissed {
-		t.Errorf("got %d events, want all %d", len(got), stream.MaxMissed)
+	l = listen(t, h, stream.Filter{}, first)
+	got, _ := nextOf(t, l, stream.MaxMissed)
+	if last := fmt.Sprint("message_accepted m", 1+stream.MaxMissed); got[len(got)-1] != last {
+		t.Errorf("the last event is %s, want %s", got[len(got)-1], last)
 	}
+	nothing(t, l)
 	h.Publish(accepted(ann, 1000))
 	l = listen(t, h, stream.Filter{}, first)
 	h.Publish(accepted(ann, 1001))
@@ -290,7 +303,7 @@ func TestManyOpenDeliveries(t *testing.T) {
 	for i := range int64(100) {
 		before.Publish(sent(i+1, sessions.DeliveryQueued))
 	}
-	_, cursor := next(t, l)
+	_, cursor := nextOf(t, l, 100)
 	got, _ := next(t, listen(t, stream.New(stream.Options{Source: &store{}}), stream.Filter{}, cursor))
 	want(t, got, "reset")
 }
@@ -333,5 +346,60 @@ func TestPublishIsCheap(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(1000, func() { h.Publish(e) }); n > 1 {
 		t.Errorf("Publish to three listeners that look at the event allocates %v times, want once", n)
+	}
+}
+
+// A listener is given little at once: what it does not read costs it memory for as long as
+// it does not read. Nothing is skipped for that, also not of what came after a long pause.
+func TestNextReturnsLittleAtOnce(t *testing.T) {
+	h := stream.New(stream.Options{})
+	l := listen(t, h, stream.Filter{}, "")
+	h.Publish(accepted(ann, 1))
+	_, cursor := next(t, l)
+	l.Close()
+	const missed = stream.MaxMissed - 1
+	for i := range int64(missed) {
+		h.Publish(accepted(ann, i+2))
+	}
+
+	l = listen(t, h, stream.Filter{}, cursor)
+	all, _ := next(t, l)
+	if c := l.Cursor(); c != "" {
+		t.Error("there is a cursor of now although most events are not given out")
+	}
+	const more = 500 // with what it missed more than may wait: it has begun to take them
+	for i := range int64(more) {
+		h.Publish(accepted(ann, i+2+missed))
+	}
+	for len(all) < missed+more {
+		got, _ := next(t, l)
+		if len(got) > 16 {
+			t.Fatalf("Next returned %d events at once, want at most 16", len(got))
+		}
+		all = append(all, got...)
+	}
+	for i, e := range all {
+		if want := fmt.Sprint("message_accepted m", i+2); e != want {
+			t.Fatalf("event %d is %s, want %s", i, e, want)
+		}
+	}
+	nothing(t, l)
+	if l.Cursor() == "" {
+		t.Error("there is no cursor although everything is given out")
+	}
+
+	piece := stream.Event{Event: stream.Text, Key: ann, Text: strings.Repeat("a", 20<<10)}
+	long := stream.Event{Event: stream.Text, Key: ann, Text: strings.Repeat("b", 100<<10)}
+	for range 4 {
+		h.Publish(piece)
+	}
+	h.Publish(long)
+	var counts []int
+	for range 3 {
+		got, _ := next(t, l)
+		counts = append(counts, len(got))
+	}
+	if diff := cmp.Diff([]int{3, 1, 1}, counts); diff != "" {
+		t.Errorf("long events at once (-want +got):\n%s", diff)
 	}
 }
