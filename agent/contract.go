@@ -76,6 +76,9 @@ type Response struct {
 	// Thought says that the model reasoned, whether or not an answer followed.
 	Thought bool
 	Usage   *sessions.Usage
+	// Model is the model that answered, as its server names it: often a dated version of
+	// the one that was asked. It is foreign text. "": the server named none.
+	Model string
 	// Refused says that the server marked the answer as a refusal. People should read
 	// Content, but it must not be used as a summary.
 	Refused bool

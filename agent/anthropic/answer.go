@@ -32,6 +32,7 @@ type event struct {
 	// Content and Stop are set by a server that does not stream.
 	Content []json.RawMessage `json:"content"`
 	Stop    string            `json:"stop_reason"`
+	Model   json.RawMessage   `json:"model"`
 }
 
 // contentBlock is one part of an answer while its pieces arrive.
@@ -75,9 +76,11 @@ func (a *answer) Add(name string, data []byte) (progress bool, err error) {
 		return false, &wire.StreamError{Data: bytes.Clone(failure)}
 	case "message_start":
 		var m struct {
+			Model json.RawMessage `json:"model"`
 			Usage json.RawMessage `json:"usage"`
 		}
 		if json.Unmarshal(e.Message, &m) == nil {
+			a.Names(m.Model)
 			a.addUsage(m.Usage)
 		}
 	case "content_block_start":
@@ -99,6 +102,7 @@ func (a *answer) Add(name string, data []byte) (progress bool, err error) {
 				return false, err
 			}
 		}
+		a.Names(e.Model)
 		a.addUsage(e.Usage)
 		a.EndAs(e.Stop)
 		a.Ended = true

@@ -24,7 +24,7 @@ const (
 )
 
 var turn = []string{
-	`{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"usage":{"input_tokens":5,"cache_creation_input_tokens":20,"cache_read_input_tokens":100,"output_tokens":1}}}`,
+	`{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"claude-opus-5-20260801","content":[],"usage":{"input_tokens":5,"cache_creation_input_tokens":20,"cache_read_input_tokens":100,"output_tokens":1}}}`,
 	`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":"","new":[1e2]}}`,
 	`{"type":"ping"}`,
 	`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"a <b> "}}`,
@@ -52,7 +52,7 @@ var turn = []string{
 
 func TestTurn(t *testing.T) {
 	resp, text, thoughts := decoded(t, &wire.Input{Request: &agent.Request{}}, turn...)
-	want := agent.Response{Finish: "tool_calls", Thought: true, Usage: &sessions.Usage{Input: 125, Output: 42, Cached: 100}}
+	want := agent.Response{Model: "claude-opus-5-20260801", Finish: "tool_calls", Thought: true, Usage: &sessions.Usage{Input: 125, Output: 42, Cached: 100}}
 	want.Message = sessions.Message{
 		Role: sessions.RoleAssistant, Model: "claude-opus-5", Content: "Let me look.", Usage: want.Usage, Attached: resp.Message.Attached,
 		ToolCalls: []sessions.ToolCall{{ID: "toolu_a", Name: "clock", Arguments: `{"zone":"UTC"}`}, {ID: "toolu_b", Name: "note", Arguments: "{}"}},

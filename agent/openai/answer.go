@@ -36,6 +36,7 @@ func (a *answer) addChunk(frame []byte) (progress bool, err error) {
 	if c.Object == "error" {
 		return false, &wire.StreamError{Data: bytes.Clone(frame)} // vLLM
 	}
+	a.Names(c.Model)
 	// An empty usage does not replace an earlier one.
 	if u, _ := wire.ReadUsage(c.Usage); u != nil {
 		a.Usage = u

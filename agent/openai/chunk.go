@@ -22,6 +22,7 @@ type chunk struct {
 	} `json:"choices"`
 	Usage  json.RawMessage `json:"usage"`
 	Object wire.Loose      `json:"object"`
+	Model  json.RawMessage `json:"model"`
 }
 
 // delta is what a chunk adds to the answer.

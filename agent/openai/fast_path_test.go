@@ -84,3 +84,21 @@ func FuzzFrame(f *testing.F) {
 		checkFrames(t, first, openai.With(first, text))
 	})
 }
+
+// The model that answered is the one that the server names, whatever was asked for. A name
+// that is none does not break the answer.
+func TestModelThatAnswered(t *testing.T) {
+	for model, want := range map[string]string{`"large-2026-08"`: "large-2026-08", `null`: "", `{}`: "", `7`: "7"} {
+		frames := [][]byte{
+			[]byte(`{"model":` + model + `,"choices":[{"index":0,"delta":{"content":"a"}}]}`),
+			[]byte(`{"model":"other","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`),
+		}
+		got, _, err := openai.Read(frames...)
+		if want == "" {
+			want = "other"
+		}
+		if err != nil || got.Model != want || got.Message.Content != "a" {
+			t.Errorf("with %s the answer is %+v, %v; want the model %s", model, got, err, want)
+		}
+	}
+}

@@ -302,10 +302,12 @@ func (a *responseAnswer) finish(e *responseEvent, data json.RawMessage) (progres
 		Incomplete *openai.ResponseIncompleteDetails `json:"incomplete_details"`
 		Output     []json.RawMessage                 `json:"output"`
 		Usage      json.RawMessage                   `json:"usage"`
+		Model      json.RawMessage                   `json:"model"`
 	}
 	if json.Unmarshal(data, &r) != nil {
 		return false, wire.ErrBadEvent
 	}
+	a.Names(r.Model)
 	if r.Status == "" {
 		r.Status = openai.ResponseStatus(strings.TrimPrefix(string(e.Type), "response."))
 	}

@@ -170,12 +170,12 @@ var responsesTurn = []string{
 	`{"type":"response.brand_new","output_index":[],"delta":{"x":1}}`,
 	`{"type":"response.output_item.done","output_index":3,"item":{"id":"fc_1","type":"function_call","call_id":"call_a","name":"clock","arguments":"{\"zone\":\"UTC\"}","status":"completed"}}`,
 	`{"type":"response.output_item.done","output_index":4,"item":{"id":"fc_2","type":"function_call","call_id":"call_b","name":"note","arguments":"{\"text\":\"x\"}","status":"completed"}}`,
-	`{"type":"response.completed","response":{"id":"r","status":"completed","error":null,"output":[],"usage":{"input_tokens":90,"input_tokens_details":{"cached_tokens":64},"output_tokens":12,"output_tokens_details":{"reasoning_tokens":5},"total_tokens":102,"cost":0.5}}}`,
+	`{"type":"response.completed","response":{"id":"r","model":"gpt-6-astra-2026-08-01","status":"completed","error":null,"output":[],"usage":{"input_tokens":90,"input_tokens_details":{"cached_tokens":64},"output_tokens":12,"output_tokens_details":{"reasoning_tokens":5},"total_tokens":102,"cost":0.5}}}`,
 }
 
 func TestResponsesTurn(t *testing.T) {
 	resp, text, thoughts := decoded(t, openai.Responses{}, responsesServer, responsesTurn...)
-	want := agent.Response{Finish: "tool_calls", Thought: true, Usage: &sessions.Usage{Input: 90, Output: 12, Cached: 64, Cost: 0.5}}
+	want := agent.Response{Model: "gpt-6-astra-2026-08-01", Finish: "tool_calls", Thought: true, Usage: &sessions.Usage{Input: 90, Output: 12, Cached: 64, Cost: 0.5}}
 	want.Message = sessions.Message{
 		Role: sessions.RoleAssistant, Model: "gpt-5.6", Content: "Let me look.", Usage: want.Usage,
 		ToolCalls: []sessions.ToolCall{{ID: "call_a", Name: "clock", Arguments: `{"zone":"UTC"}`}, {ID: "call_b", Name: "note", Arguments: `{"text":"x"}`}},

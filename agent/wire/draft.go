@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ type Draft struct {
 	// Finish is the finish reason of the server, or "".
 	Finish           string
 	Thought, Refused bool
+	// Model is the model that answered, as the server named it first.
+	Model string
 	// Ended is true once only the end of the stream is missing.
 	Ended bool
 
@@ -39,6 +42,13 @@ func (d *Draft) Check() error {
 		return errors.New("the stream ended before the answer did")
 	}
 	return nil
+}
+
+// Names takes the name of the model that answers, a JSON string. The first one counts.
+func (d *Draft) Names(model json.RawMessage) {
+	if d.Model == "" {
+		d.Model = LooseString(model)
+	}
 }
 
 // Clean returns s without NUL, which chat networks and some stores cannot
@@ -126,6 +136,6 @@ func (d *Draft) Fill(out *agent.Response, attached *sessions.Attached) {
 			Role: sessions.RoleAssistant, Content: d.content.String(), ToolCalls: d.calls,
 			Model: d.In.To.Model, Usage: d.Usage, Attached: attached,
 		},
-		Usage: d.Usage, Finish: d.finish(), Thought: d.Thought, Refused: d.Refused,
+		Usage: d.Usage, Finish: d.finish(), Model: d.Model, Thought: d.Thought, Refused: d.Refused,
 	}
 }
