@@ -144,7 +144,7 @@ func TestTraces(t *testing.T) {
 			}
 		}
 	}
-	if d := c.named("deliver web")[0]; d.TraceID != turn.TraceID || d.Kind != 3 || d.attr("dragoman.channel") != "web" {
+	if d := c.named("deliver web")[0]; d.TraceID != turn.TraceID || d.ParentSpanID != turn.SpanID || d.Kind != 3 || d.attr("dragoman.channel") != "web" {
 		t.Errorf("the delivery is %+v", d)
 	}
 	for key, want := range map[string]string{
@@ -155,6 +155,9 @@ func TestTraces(t *testing.T) {
 		}
 	}
 	chat := c.named("chat main")[1]
+	if got := chat.attr("gen_ai.response.model"); got != "main" {
+		t.Errorf("the model that answered is %q", got)
+	}
 	if chat.Kind != 3 || chat.attr("gen_ai.request.model") != "main" || chat.attr("gen_ai.response.finish_reasons") == "" || chat.attr("dragoman.first_token_ms") == "" {
 		t.Errorf("a call of the model is %+v", chat)
 	}

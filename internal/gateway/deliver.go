@@ -90,7 +90,7 @@ func (g *Gateway) deliverOne(ctx context.Context, c sessions.Claim, d sessions.D
 	if err := g.store.MarkSending(ctx, c, d.ID); err != nil {
 		return false, fmt.Errorf("mark %s as sending: %w", d.ID, err)
 	}
-	span := g.deliverySpan(ctx, d)
+	span := g.deliverySpan(d)
 	receipt, err := g.send(ctx, b, g.outbound(b, d))
 	if err != nil {
 		span.Fail("delivery")

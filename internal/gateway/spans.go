@@ -49,8 +49,8 @@ func endSpan(s *trace.Span, res *agent.Result, outcome string) {
 	s.End()
 }
 
-// deliverySpan begins the span of an attempt to deliver, in the trace of its turn.
-func (g *Gateway) deliverySpan(ctx context.Context, d sessions.Delivery) *trace.Span {
+// deliverySpan begins the span of an attempt to deliver, below its turn.
+func (g *Gateway) deliverySpan(d sessions.Delivery) *trace.Span {
 	if g.opts.Traces == nil {
 		return nil
 	}
@@ -58,8 +58,7 @@ func (g *Gateway) deliverySpan(ctx context.Context, d sessions.Delivery) *trace.
 	if id == "" {
 		id = d.ID
 	}
-	_, span := g.opts.Traces.Turn(ctx, id, "deliver "+d.Key.Channel(), trace.Client,
+	return g.opts.Traces.After(id, "deliver "+d.Key.Channel(), trace.Client,
 		trace.Text(trace.Channel, d.Key.Channel()), trace.Text(trace.ConversationID, g.opts.Traces.Conversation(d.Key.String())),
 		trace.Number(trace.Attempt, d.Attempts+1))
-	return span
 }

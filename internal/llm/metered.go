@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -93,7 +94,11 @@ func (f *firstPiece) add(d agent.Delta) {
 	}
 }
 
-// finish ends the span of a call. What a model's server says is not in it.
+// modelName matches what servers call models. What else one may put there is not sent on.
+var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
+
+// finish ends the span of a call. Of what a model's server says it has only names that
+// look like names.
 func (m *metered) finish(span *trace.Span, res *agent.Response, outcome string) {
 	if span == nil {
 		return
@@ -103,6 +108,9 @@ func (m *metered) finish(span *trace.Span, res *agent.Response, outcome string) 
 	}
 	if u := res.Usage; u != nil {
 		span.Set(trace.Number(trace.InputTokens, u.Input), trace.Number(trace.OutputTokens, u.Output), trace.Number(trace.CachedTokens, u.Cached))
+	}
+	if modelName.MatchString(res.Model) {
+		span.Set(trace.Text(trace.ResponseModel, res.Model))
 	}
 	if slices.Contains([]string{"stop", "tool_calls", "length", "content_filter"}, res.Finish) {
 		span.Set(trace.List(trace.FinishReasons, res.Finish))

@@ -10,6 +10,7 @@ const (
 	ConversationID = "gen_ai.conversation.id"
 	ProviderName   = "gen_ai.provider.name"
 	RequestModel   = "gen_ai.request.model"
+	ResponseModel  = "gen_ai.response.model"
 	InputTokens    = "gen_ai.usage.input_tokens"
 	OutputTokens   = "gen_ai.usage.output_tokens"
 	CachedTokens   = "gen_ai.usage.cache_read.input_tokens"

@@ -1,6 +1,6 @@
 // Package trace tells an OpenTelemetry collector what a turn spends its time on: one trace
 // a turn, with a span for the wait, each call of a model, each call of a tool, the commit,
-// and each delivery.
+// and each delivery below that of the turn.
 //
 // The promise. Tracing cannot harm a turn: [Span.End] never blocks and never fails, and
 // the queue is bounded. No span has a word of a conversation, the name of a person, a
@@ -17,7 +17,9 @@
 //	the collector refuses or is down  The batch is dropped and counted, and the log says so once an
 //	                                  hour. Nothing is sent twice.
 //	the daemon ends                   What waits is sent within drainLimit.
-//	the process is killed             What waits is lost.
+//	the process is killed             What waits is lost. Later deliveries are in other traces.
+//	a delivery waits for more than    It is in the turn's trace and has no parent.
+//	a thousand turns
 //
 // The exporter speaks OTLP over HTTP with JSON. Why it is our own: decision 25.
 //
@@ -59,6 +61,7 @@ type Tracer struct {
 	seed  [32]byte
 	queue chan *Span
 	http  *http.Client
+	turns turns
 	said  atomic.Int64 // when the log last spoke of a failure, in Unix seconds
 }
 
@@ -103,16 +106,35 @@ type Span struct {
 // inContext is the key of the span of a context.
 type inContext struct{}
 
-// Turn begins the span of a turn, or of a delivery of its answer: all that is begun with
-// the same id is in one trace. The context that it returns makes [Begin] begin its parts.
+// Turn begins the span of a turn: all that is begun with the same id is in one trace. The
+// context that it returns makes [Begin] begin its parts.
 func (t *Tracer) Turn(ctx context.Context, id, name string, kind Kind, attrs ...Attr) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
 	}
-	s := &Span{tracer: t, name: name, kind: kind, begun: time.Now(), attrs: attrs}
-	copy(s.trace[:], t.hash("turn", id))
-	_, _ = rand.Read(s.id[:])
+	s := t.begin(id, name, kind, attrs)
+	t.turns.add(s.trace, s.id)
 	return context.WithValue(ctx, inContext{}, s), s
+}
+
+// After begins the span of what follows a turn, such as a delivery of its answer. It is in
+// the turn's trace, below the newest span that [Tracer.Turn] began with that id, if that
+// is one of the last thousand of this process; else it has no parent.
+func (t *Tracer) After(id, name string, kind Kind, attrs ...Attr) *Span {
+	if t == nil {
+		return nil
+	}
+	s := t.begin(id, name, kind, attrs)
+	s.parent = t.turns.newest(s.trace)
+	return s
+}
+
+// begin begins a span of the trace of a turn.
+func (t *Tracer) begin(turn, name string, kind Kind, attrs []Attr) *Span {
+	s := &Span{tracer: t, name: name, kind: kind, begun: time.Now(), attrs: attrs}
+	copy(s.trace[:], t.hash("turn", turn))
+	_, _ = rand.Read(s.id[:])
+	return s
 }
 
 // Conversation is the name of a conversation in spans: a hash of its key.

@@ -2,6 +2,7 @@ package trace_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -117,5 +118,53 @@ func TestConversation(t *testing.T) {
 	a, b := one.Conversation("telegram:123456"), two.Conversation("telegram:123456")
 	if a == b || a != one.Conversation("telegram:123456") || len(a) != 16 {
 		t.Errorf("names %q and %q", a, b)
+	}
+}
+
+// What follows a turn is below it as long as the turn is remembered. The newest attempt at a
+// turn counts, and no turn is remembered for ever.
+func TestAfterATurn(t *testing.T) {
+	type span struct {
+		TraceID, SpanID, ParentSpanID, Name string
+	}
+	var mu sync.Mutex
+	got := map[string]span{}
+	tr, _, stop := run(t, func(_ http.ResponseWriter, r *http.Request) {
+		var body struct {
+			ResourceSpans []struct {
+				ScopeSpans []struct{ Spans []span }
+			}
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, s := range body.ResourceSpans[0].ScopeSpans[0].Spans {
+			got[s.Name] = s
+		}
+	})
+	turn := func(id, name string) {
+		_, s := tr.Turn(t.Context(), id, name, trace.Internal)
+		s.End()
+	}
+	turn("old", "old")
+	for i := range 1023 {
+		tr.Turn(t.Context(), strconv.Itoa(i), "other", trace.Internal)
+	}
+	turn("a", "failed attempt") // the 1025th
+	turn("a", "attempt")
+	tr.After("a", "delivery", trace.Client).End()
+	tr.After("old", "late delivery", trace.Client).End()
+	tr.After("none", "notice", trace.Client).End()
+	stop()
+	if d, a := got["delivery"], got["attempt"]; d.ParentSpanID == "" || d.ParentSpanID != a.SpanID || d.TraceID != a.TraceID {
+		t.Errorf("the delivery is %+v, the attempt %+v", d, a)
+	}
+	if d := got["late delivery"]; d.ParentSpanID != "" || d.TraceID != got["old"].TraceID {
+		t.Errorf("the delivery after a turn that is forgotten is %+v, the turn %+v", d, got["old"])
+	}
+	if n := got["notice"]; n.ParentSpanID != "" || n.TraceID == "" {
+		t.Errorf("a notice of no turn is %+v", n)
 	}
 }
