@@ -299,6 +299,27 @@ func TestWhatFitsIsRemembered(t *testing.T) {
 	}
 }
 
+// TestShortReadsForgetNothing: who reads only the newest messages does not make the next
+// turn, which reads all of them, go to the file.
+func TestShortReadsForgetNothing(t *testing.T) {
+	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
+	k := channels.MustKey("x:1")
+	read := func(most, remembered int) {
+		t.Helper()
+		_, err := s.History(t.Context(), k, sessions.HistoryLimit{Messages: most})
+		must(t, err)
+		if _, got, _, _ := sqlite.Remembered(s); got != remembered {
+			t.Errorf("%d messages are remembered after a read of %d, want %d", got, most, remembered)
+		}
+	}
+	talk(t, s, k, "1", "one", "two", "three", "four", "five", "six", "seven", "eight")
+	read(0, 8)
+	read(2, 8)
+	talk(t, s, k, "2", "nine")
+	read(2, 9)
+	read(0, 9)
+}
+
 // Each commit makes the readers' page caches invalid, so they must be smaller than the
 // writer's.
 func TestCachesOfReaders(t *testing.T) {

@@ -48,7 +48,8 @@ func (r reader) transcript(ctx context.Context, from, to int64, q rows.MessageFi
 }
 
 // newest yields messages from the newest on: those that came after the cached ones, the
-// cached ones, and the older ones. It caches what it yielded.
+// cached ones, and the older ones. It caches what it yielded, and drops the older ones
+// only if it was asked for all that are left.
 func (r reader) newest(ctx context.Context, key, first, last int64) iter.Seq2[sessions.Message, error] {
 	return func(yield func(sessions.Message, error) bool) {
 		cached, version := r.b.cache.messages(key)
@@ -80,7 +81,11 @@ func (r reader) newest(ctx context.Context, key, first, last int64) iter.Seq2[se
 		for ; more && from > 0 && cached[from-1].Seq >= first; from-- {
 			more = yield(rules.Clone(cached[from-1]), nil)
 		}
-		if older := read(first, before); from > 0 || len(newer)+len(older) > 0 { // else the cache has it so
+		older := read(first, before)
+		if !more { // who wants only the newest says nothing about what the next reader wants
+			from = 0
+		}
+		if from > 0 || len(newer)+len(older) > 0 { // else the cache has it so
 			r.b.cache.put(key, slices.Concat(older, cached[from:], newer), version)
 		}
 	}
