@@ -245,6 +245,9 @@ type Reminding struct {
 	Key     channels.Key
 	Replies []Reply
 	Message *channels.Inbound
+	// Append is added to the transcript of Key, as words for Author.
+	Append []Message
+	Author Owner
 }
 
 // DeliveryState is where an outbox row is.

@@ -13,7 +13,7 @@ import (
 )
 
 // Remind ends one occurrence of a note in one commit: it records the outcome, puts the
-// replies into the outbox and the message into the inbox, and replaces or removes the note.
+// replies into the outbox and the message into the inbox, adds to the transcript, and replaces or removes the note.
 // Of several callers that have read the same note, on whatever nodes, one succeeds.
 //
 // Errors: ErrConflict if the note is gone, is due at another time, or has other data.
@@ -43,6 +43,7 @@ func (s *Store) Remind(ctx context.Context, m sessions.Reminding) error {
 			st.record(rows.Record{Note: &put})
 		}
 		st.occurred(m.Occurrence)
+		st.appendMessages(c, "", m.Append, m.Author)
 		st.addReplies(c, m.Replies)
 		if m.Message != nil {
 			return st.prompt(c, m)

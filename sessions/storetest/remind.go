@@ -27,6 +27,7 @@ func reminding(t *testing.T, r *rig) sessions.Reminding {
 func notesRemindOnce(t *testing.T, r *rig) {
 	ctx := t.Context()
 	m := reminding(t, r)
+	m.Append = []sessions.Message{{Role: sessions.RoleUser, Content: "[r1] call Ann", Synthetic: true}}
 	next := m.Note
 	next.Due = noon.Add(time.Hour)
 	m.Next = &next
@@ -48,6 +49,11 @@ func notesRemindOnce(t *testing.T, r *rig) {
 	must(t, err)
 	if done != 1 || len(queued) != 1 || queued[0].Text != "call Ann" {
 		t.Errorf("%d of 4 succeeded and %d deliveries are there, want one each: %+v", done, len(queued), queued)
+	}
+	h, err := r.History(ctx, m.Key, sessions.HistoryLimit{})
+	must(t, err)
+	if len(h.Messages) != 1 || h.Messages[0].Content != "[r1] call Ann" {
+		t.Errorf("the transcript has %+v, want what was delivered, once", h.Messages)
 	}
 	list, err := r.Occurrences(ctx, "o/r1", 10)
 	must(t, err)
