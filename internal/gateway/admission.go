@@ -41,7 +41,8 @@ func (r *run) asked() admission.Turn {
 	if r.job != nil {
 		t.Job = r.job.name
 		t.Key = r.job.target
-	} else if id := newest.Sender.ID(); id != "" {
+	}
+	if id := newest.Sender.ID(); id != "" && (r.job == nil || r.job.reminder != "") {
 		t.Owner = people.Identity(t.Key.Channel(), id)
 	}
 	return t

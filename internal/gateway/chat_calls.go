@@ -73,6 +73,7 @@ func (t *liveTurn) changed(waiting []sessions.InboxRecord, mode Mode) {
 	for _, w := range waiting {
 		rev, reads := mine[w.Seq]
 		switch {
+		case !reads && w.Source == sessions.SourceHeartbeat: // a turn of its own
 		case !reads:
 			t.hasMore(mode)
 		case rev == w.Rev:

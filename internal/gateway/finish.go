@@ -176,7 +176,7 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 	}
 	if r.job != nil {
 		outcome = r.job.fillCommit(ctx, r.g, &t, res, outcome, why)
-		defer func() { r.g.opts.Observer.Heartbeat(r.job.name, outcome) }()
+		defer func() { r.g.opts.Observer.Heartbeat(r.job.label(), outcome) }()
 	} else {
 		text := r.answerText(&res)
 		t.Messages = res.Messages

@@ -25,11 +25,20 @@ type job struct {
 	target channels.Key
 	gone   bool // no longer configured
 	spent  bool // skipped because a budget is used up: its target is told once
+	// reminder is its number, like r7, if somebody made it by talking; else "". It runs in
+	// the chat of its maker, with their rights.
+	reminder string
 }
 
 // jobOf is the occurrence whose message w is.
 func (g *Gateway) jobOf(w sessions.InboxRecord) *job {
 	j := &job{name: cmp.Or(w.Job, w.Inbound.Key.Chat()), due: w.JobDue, gone: true}
+	if w.Inbound.Key.Channel() != HeartbeatChannel {
+		j.target = w.Inbound.Key
+		j.gone = false
+		j.reminder = reminderOf(j.name)
+		return j
+	}
 	if g.opts.Heartbeats != nil {
 		if target, ok := g.opts.Heartbeats.Target(j.name); ok {
 			j.target, j.gone = target, false
@@ -56,16 +65,21 @@ func (j *job) fillCommit(ctx context.Context, g *Gateway, t *sessions.Turn, res 
 			outcome = "silent"
 		}
 		if !j.gone && g.wasFailing(ctx, j.name) {
-			text = strings.TrimSpace(fmt.Sprintf(sayJobWorks, j.name) + "\n\n" + text)
+			text = strings.TrimSpace(fmt.Sprintf(sayJobWorks, j.shown()) + "\n\n" + text)
 		}
 	case outcome == "failed" && !j.gone && !g.wasFailing(ctx, j.name):
-		text = fmt.Sprintf(sayJobFailed, j.name, why)
+		text = fmt.Sprintf(sayJobFailed, j.shown(), why)
 	case outcome == "skipped" && j.spent && !g.wasSkipped(ctx, j.name, why):
 		text = why
 	}
 	if text != "" {
 		t.Replies = g.split(sessions.Label{Kind: channels.KindJob, Turn: t.ID, Job: j.name}, j.target, text, channels.Inbound{})
-		t.Notes = g.taintNote(j.target, t.ID, res.Taint)
+		if j.reminder == "" {
+			t.Notes = g.taintNote(j.target, t.ID, res.Taint)
+		} else {
+			t.Messages = []sessions.Message{reminderNote(j.reminder, text, res.Taint)}
+			t.Messages[0].Turn = t.ID
+		}
 	}
 	if j.due.IsZero() {
 		return outcome // the store has lost the occurrence
@@ -74,11 +88,27 @@ func (j *job) fillCommit(ctx context.Context, g *Gateway, t *sessions.Turn, res 
 	return outcome
 }
 
+// shown is what people call the job.
+func (j *job) shown() string {
+	if j.reminder != "" {
+		return "reminder " + j.reminder
+	}
+	return "job " + j.name
+}
+
+// label is the job in metrics, which do not count people.
+func (j *job) label() string {
+	if j.reminder != "" {
+		return "reminder"
+	}
+	return j.name
+}
+
 // sayJobFailed tells a job's target why it hears nothing.
-const sayJobFailed = "The job %s could not run: %s. I say so once, until it works again."
+const sayJobFailed = "The %s could not run: %s. I say so once, until it works again."
 
 // sayJobWorks tells a job's target that what sayJobFailed told is over.
-const sayJobWorks = "The job %s works again."
+const sayJobWorks = "The %s works again."
 
 // wasSkipped reports whether the target of job knows already that it is skipped, and why. If
 // the store does not say, it is told once more.

@@ -87,6 +87,7 @@ func (g *Gateway) newRun(c sessions.Claim, p sessions.Pending) *run {
 	}
 	if p.Messages[0].Source == sessions.SourceHeartbeat {
 		r.job = g.jobOf(p.Messages[0])
+		r.b = nil
 	}
 	return r
 }
@@ -209,8 +210,16 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 		t.Input = append(t.Input, userMessage(m, r.g.opts.Now()))
 	}
 	if r.job != nil {
-		t.System, t.Operator = jobSystem, true
+		t.System = jobSystem
 		t.Guard = r.guard(sessions.History{})
+		t.Operator = true
+		if r.job.reminder != "" { // it may do what its maker may
+			t.MayUseTools = r.mayUseTools
+			t.Operator, err = r.g.opts.People.IsOperator(ctx, *newest)
+			if err != nil {
+				return nil, &storeError{err}
+			}
+		}
 		return t, nil
 	}
 	if r.b != nil {
@@ -335,7 +344,7 @@ func (r *run) steer(ctx context.Context) ([]sessions.Message, error) {
 	}
 	var joined []sessions.Message
 	for _, w := range waiting {
-		if r.live.reads(w.Seq) {
+		if r.live.reads(w.Seq) || w.Source == sessions.SourceHeartbeat { // a job has its own turn
 			continue
 		}
 		if err := r.g.fetch(ctx, &w.Inbound); err != nil {
