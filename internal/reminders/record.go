@@ -28,6 +28,9 @@ type record struct {
 	Origins []sessions.Origin `json:"origins,omitempty"`
 	// Paused is why it is not due; "": it is.
 	Paused string `json:"paused,omitempty"`
+	// Fired is when it was delivered last. With Done it stays for a while, to be put off.
+	Fired time.Time `json:"fired,omitzero"`
+	Done  bool      `json:"done,omitempty"`
 	// Missed is how many occurrences were not delivered since the last one that was.
 	Missed int `json:"missed,omitempty"`
 }
@@ -69,10 +72,11 @@ func (r *reminder) note() (sessions.Note, error) {
 	return sessions.Note{Kind: Kind, Owner: r.owner, Name: r.name, Due: r.due, Data: data}, nil
 }
 
-// readAll reads notes and sorts the reminders: soonest first, paused ones last.
+// readAll reads notes and sorts the reminders that have not ended: soonest first, paused
+// ones last.
 func readAll(notes []sessions.Note) (list []reminder) {
 	for _, n := range notes {
-		if r, is := read(n); is {
+		if r, is := read(n); is && !r.Done {
 			list = append(list, r)
 		}
 	}
