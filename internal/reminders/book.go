@@ -56,6 +56,7 @@ func (b *Book) Make(ctx context.Context, a Asker, o heartbeat.Order) (said strin
 	if err != nil {
 		return "", wrap("make a reminder", err)
 	}
+	b.changed()
 	return b.say(a, r), nil
 }
 
@@ -246,6 +247,7 @@ func (b *Book) Change(ctx context.Context, a Asker, name string, o heartbeat.Ord
 	if err != nil {
 		return "", wrap("change a reminder", err)
 	}
+	b.changed()
 	return "Changed. " + b.say(a, changed), nil
 }
 

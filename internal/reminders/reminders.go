@@ -68,6 +68,7 @@ type Options struct {
 type Book struct {
 	store Store
 	o     Options
+	wake  chan struct{} // capacity 1: something is due at another time
 }
 
 // New makes a book over a store.
@@ -79,7 +80,15 @@ func New(store Store, o Options) *Book {
 		o.Approves = func(channels.Key, channels.Person) bool { return false }
 	}
 	o.Zone = cmp.Or(o.Zone, time.Local)
-	return &Book{store: store, o: o}
+	return &Book{store: store, o: o, wake: make(chan struct{}, 1)}
+}
+
+// changed tells a [Runner] of this book that something is due at another time.
+func (b *Book) changed() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
 }
 
 func refuse(format string, args ...any) error {
