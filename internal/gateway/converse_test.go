@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"dragoman/agent"
 	"dragoman/channels"
@@ -42,6 +45,40 @@ func TestConverse(t *testing.T) {
 		turn := w.agent.turns[0]
 		if !strings.Contains(turn.System, "Speak French.") || turn.Input[0].Content != "hello" || turn.Input[0].Via != channels.ViaAPI {
 			t.Errorf("prompt %q, input %+v", turn.System, turn.Input[0])
+		}
+	})
+}
+
+// Whoever asks again while the turn runs sees at once what the answer has so far, and then
+// how it grows.
+func TestConverseAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
+			w.agent.run = func(_ context.Context, turn agent.Turn) (string, error) {
+				turn.Progress(agent.Progress{Text: "half"})
+				time.Sleep(10 * time.Second)
+				turn.Progress(agent.Progress{Text: "half and"})
+				time.Sleep(10 * time.Second)
+				return "half and half", nil
+			}
+		})
+		began := time.Now()
+		var seen [2][]string
+		ask := func(i int) {
+			q := gateway.Question{Key: channels.MustKey("net:42"), ID: "q1", Text: "hello", Show: func(p agent.Progress) {
+				seen[i] = append(seen[i], fmt.Sprint(p.Text, " after ", time.Since(began).Round(time.Second)))
+			}}
+			if got, err := w.gw.Converse(t.Context(), q); err != nil || got.Text != "half and half" {
+				t.Errorf("Converse = %+v, %v", got, err)
+			}
+		}
+		var asking sync.WaitGroup
+		asking.Go(func() { ask(0) })
+		time.Sleep(4 * time.Second)
+		asking.Go(func() { ask(1) })
+		asking.Wait()
+		if diff := cmp.Diff([]string{"half after 4s", "half and after 10s"}, seen[1]); diff != "" {
+			t.Errorf("the repeat saw (-want +got):\n%s", diff)
 		}
 	})
 }
