@@ -116,7 +116,7 @@ func (s *server) chat(w http.ResponseWriter, r *http.Request) error {
 	made := completion{ID: a.id, Model: a.model}
 	var to sink = &chatWhole{w: w, made: made}
 	if a.stream {
-		to = &chatStream{stream: stream{w: w}, chunk: made, usage: a.usage, doing: r.Header.Get("X-Dragoman-Progress") == "1", at: s.Now()}
+		to = &chatStream{stream: stream{w: w}, chunk: made, usage: a.usage, doing: r.Header.Get("X-Dragoman-Progress") == "1"}
 	}
 	if a.room != "" {
 		return s.converse(w, r, body, &a.asked, a.room, to)
@@ -156,7 +156,6 @@ type chatStream struct {
 	chunk completion // what all chunks have
 	usage bool       // the last chunk tells it
 	doing bool       // the client wants to know what the turn does
-	at    time.Time
 
 	begun    bool
 	text     delta
@@ -185,7 +184,7 @@ func (c *chatStream) more(p progress) {
 	if thoughts == "" && text == "" && (!c.doing || p.note == "" || p.note == c.note) {
 		return
 	}
-	c.begin(c.chunk.ID, c.at)
+	c.begin(p.id, p.at)
 	if thoughts != "" {
 		c.send(&message{Reasoning: thoughts}, nil)
 	}

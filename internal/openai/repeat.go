@@ -78,6 +78,7 @@ type attempt struct {
 // flight is a request whose turn runs, for repeats that come meanwhile.
 type flight struct {
 	body string
+	view *view
 	done chan struct{} // closed when the others are set
 	out  *outcome
 	err  error
@@ -121,9 +122,9 @@ func (s *server) attemptOf(r *http.Request, who people.Principal, body []byte) (
 	return a, nil
 }
 
-// begin enters a into the running requests. If it is a repeat of one, it returns that one
-// instead.
-func (a *attempt) begin() (mine, other *flight) {
+// begin enters a, whose answer v shows, into the running requests. If it is a repeat of
+// one, it returns that one instead.
+func (a *attempt) begin(v *view) (mine, other *flight) {
 	f := &a.s.flights
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -134,7 +135,7 @@ func (a *attempt) begin() (mine, other *flight) {
 	if f.m == nil {
 		f.m = map[string]*flight{}
 	}
-	mine = &flight{body: a.kept.Body, done: make(chan struct{})}
+	mine = &flight{body: a.kept.Body, view: v, done: make(chan struct{})}
 	f.m[id] = mine
 	return mine, nil
 }

@@ -54,7 +54,7 @@ func (c *responseStream) speak(text string) {
 
 func (c *responseStream) more(p progress) {
 	if text := c.text.next(p.text); text != "" {
-		c.begin(c.a.id, c.at)
+		c.begin(p.id, p.at)
 		c.speak(text)
 	}
 }

@@ -148,7 +148,7 @@ func (s *server) converse(w http.ResponseWriter, r *http.Request, body []byte, a
 	if replayed {
 		w.Header().Set("Idempotency-Replayed", "true") // before a stream begins
 	}
-	v := newView(s.Beat)
+	v := newView(s.Beat, a.id, s.Now())
 	m.Show = func(text, note string) { v.set(text, note) }
 	var reply Reply
 	ended := make(chan struct{})

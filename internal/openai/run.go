@@ -45,11 +45,11 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, body []byte, a *
 	if err != nil {
 		return err
 	}
-	mine, other := try.begin()
+	v := newView(s.Beat, a.id, s.Now())
+	mine, other := try.begin(v)
 	if other != nil {
 		return s.attach(w, r, try, other, to)
 	}
-	v := newView(s.Beat)
 	ended := make(chan struct{})
 	var out *outcome
 	var replayed bool
@@ -82,7 +82,8 @@ func recoverTo(err *error) {
 	}
 }
 
-// attach answers a repeat with what the running request will be answered with.
+// attach answers a repeat as the running request is answered: with what is there of the
+// answer, and then with the rest.
 func (s *server) attach(w http.ResponseWriter, r *http.Request, try *attempt, other *flight, to sink) error {
 	if other.body != try.kept.Body {
 		return errReused
@@ -96,7 +97,9 @@ func (s *server) attach(w http.ResponseWriter, r *http.Request, try *attempt, ot
 		}
 	}()
 	w.Header().Set("Idempotency-Replayed", "true") // before a stream begins
-	newView(s.Beat).follow(ended, to)
+	v, leave := other.view.repeat()
+	defer leave()
+	v.follow(ended, to)
 	if err := r.Context().Err(); err != nil {
 		return err
 	}

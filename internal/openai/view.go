@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -10,6 +11,8 @@ import (
 
 // progress is an answer as far as it has come.
 type progress struct {
+	id       string // of the answer, without the prefix of its API
+	at       time.Time
 	text     string // all of it
 	thoughts string // all of them
 	note     string // what the turn is doing
@@ -21,19 +24,54 @@ type view struct {
 	beat    time.Duration // between two signs of life
 	mu      sync.Mutex
 	now     progress
+	repeats []*view       // of requests that repeat this one: they show the same
 	changed chan struct{} // capacity 1: there is more than was read
 }
 
-func newView(beat time.Duration) *view {
-	return &view{beat: beat, changed: make(chan struct{}, 1)}
+// newView is a view of an answer that nobody has begun. id and at are the answer's.
+func newView(beat time.Duration, id string, at time.Time) *view {
+	return &view{beat: beat, now: progress{id: id, at: at}, changed: make(chan struct{}, 1)}
+}
+
+// repeat is a view that shows what v shows, from now on until end is called.
+func (v *view) repeat() (one *view, end func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	one = newView(v.beat, v.now.id, v.now.at)
+	one.take(v.now)
+	v.repeats = append(v.repeats, one)
+	return one, func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.repeats = slices.DeleteFunc(v.repeats, func(other *view) bool { return other == one })
+	}
+}
+
+// change changes what v and its repeats show.
+func (v *view) change(f func(*progress)) {
+	v.mu.Lock()
+	f(&v.now)
+	for _, one := range v.repeats {
+		one.take(v.now)
+	}
+	v.mu.Unlock()
+	v.signal()
+}
+
+// take shows what another view shows.
+func (v *view) take(p progress) {
+	v.mu.Lock()
+	v.now = p
+	v.mu.Unlock()
+	v.signal()
 }
 
 // show is agent.Turn.Progress.
 func (v *view) show(p agent.Progress) {
-	v.mu.Lock()
-	v.now.text, v.now.note = p.Text, p.Note
-	v.mu.Unlock()
-	v.signal()
+	v.change(func(now *progress) {
+		now.text = p.Text
+		now.note = p.Note
+	})
 }
 
 // set shows what another turn says of its progress.
@@ -41,10 +79,7 @@ func (v *view) set(text, note string) { v.show(agent.Progress{Text: text, Note: 
 
 // think is agent.Turn.Thoughts.
 func (v *view) think(piece string) {
-	v.mu.Lock()
-	v.now.thoughts += piece
-	v.mu.Unlock()
-	v.signal()
+	v.change(func(now *progress) { now.thoughts += piece })
 }
 
 func (v *view) signal() {
