@@ -124,14 +124,17 @@ func decodeArgs(r *http.Request, v Spec, args reflect.Value) error {
 			return refuse(name, "%s cannot be understood: %s", name, reason(err))
 		}
 	}
-	return checkLimit(fields)
+	if _, named := given[limitName]; named {
+		return checkLimit(fields[limitName].Int())
+	}
+	return nil
 }
 
-// checkLimit refuses a page of a size that no list has.
-func checkLimit(fields map[string]reflect.Value) error {
-	limit, has := fields[limitName]
-	if has && (limit.Int() < 0 || limit.Int() > maxPage) {
-		return refuse(limitName, "limit is 1 to %d; 0 is the usual one", maxPage)
+// checkLimit refuses a page of a size that no list has. One of 0 would be a page of nothing,
+// or of everything: whoever means the usual one leaves it out.
+func checkLimit(limit int64) error {
+	if limit < 1 || limit > maxPage {
+		return refuse(limitName, "limit is 1 to %d; leave it out for a page of the usual size", maxPage)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ type ConversationQuery struct {
 	Pinned bool `json:"pinned,omitempty"`
 	// After is the Next of the page before.
 	After string `json:"after,omitempty"`
-	// Limit is 1 to 200; 0: ten.
+	// Limit is 1 to 200; left out: ten.
 	Limit int `json:"limit,omitempty"`
 }
 

@@ -14,7 +14,7 @@ type FeedPart struct {
 	Key channels.Key `json:"key"`
 	// Before is the Next of the page before.
 	Before string `json:"before,omitempty"`
-	// Limit is 1 to 200; 0: a hundred.
+	// Limit is 1 to 200; left out: a hundred.
 	Limit int `json:"limit,omitempty"`
 }
 

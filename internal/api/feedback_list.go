@@ -19,7 +19,7 @@ type FeedbackQuery struct {
 	Model string       `json:"model,omitempty"`
 	Key   channels.Key `json:"key,omitzero"` // where it was given
 	After string       `json:"after,omitempty"`
-	Limit int          `json:"limit,omitempty"` // 1 to 200; 0: 100
+	Limit int          `json:"limit,omitempty"` // 1 to 200; left out: 100
 }
 
 // GivenFeedback is feedback in the list of all.

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -39,6 +40,34 @@ func TestPageSizes(t *testing.T) {
 	rest, err := api.Find.Call(t.Context(), c, api.ConversationQuery{After: all.Next, Limit: sessions.MaxPage})
 	if err != nil || len(rest.Data) != 5 || rest.Data[0].Key == all.Data[199].Key || rest.Next != "" {
 		t.Errorf("the second page: %d conversations, next %q, %v", len(rest.Data), rest.Next, err)
+	}
+}
+
+// Every list that has a limit refuses one that no page has, in the same words.
+func TestEveryListHasTheSameLimits(t *testing.T) {
+	h := api.New(optionsOf(filled(t)))
+	lists := 0
+	for _, r := range api.Table() {
+		_, has := r.Args.FieldByName("Limit")
+		if !has {
+			continue
+		}
+		lists++
+		path := api.Root + strings.NewReplacer("{key}", "telegram:1", "{name}", "x", "{id}", "x").Replace(r.Path)
+		for _, limit := range []string{"0", "-1", "201", "null"} {
+			w := asked(h, r.Method, path+"?limit="+limit, "")
+			var got struct {
+				Error struct{ Message, Type, Param, Code string }
+			}
+			err := json.Unmarshal(w.Body.Bytes(), &got)
+			if err != nil || w.Code != 400 || got.Error.Param != "limit" || got.Error.Type != "invalid_request_error" ||
+				got.Error.Message != "limit is 1 to 200; leave it out for a page of the usual size" {
+				t.Errorf("%s %s with limit %s = %d %s", r.Method, r.Path, limit, w.Code, w.Body)
+			}
+		}
+	}
+	if lists < 10 {
+		t.Errorf("only %d lists have a limit", lists)
 	}
 }
 

@@ -25,7 +25,7 @@ type LogQuery struct {
 	Text string `json:"text,omitempty"`
 	// After is the ID of the last record that the caller has seen. Without it: the newest.
 	After string `json:"after,omitempty"`
-	// Limit is 1 to 200; 0: a hundred. A stream begins with as many of the newest.
+	// Limit is 1 to 200; left out: a hundred. A stream begins with as many of the newest.
 	Limit int `json:"limit,omitempty"`
 }
 

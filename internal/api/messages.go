@@ -13,7 +13,7 @@ import (
 	"dragoman/sessions"
 )
 
-// Part is a part of a transcript, at most Limit messages long (1 to 200; 0: a hundred), between two messages
+// Part is a part of a transcript, at most Limit messages long (1 to 200; left out: a hundred), between two messages
 // that do not belong to it. Each bound is a seq, or a time in RFC 3339, which means the
 // first message from then on. "" does not bound.
 type Part struct {

@@ -137,7 +137,7 @@ func (s *schemas) operation(r api.Route) object {
 func parameter(name, in string, schema object, required bool) object {
 	p := object{"name": name, "in": in, "schema": schema}
 	if name == "limit" {
-		schema["minimum"] = 0
+		schema["minimum"] = 1
 		schema["maximum"] = 200
 	}
 	if required {

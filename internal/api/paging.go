@@ -31,7 +31,7 @@ func newestFirst(a, b place) int {
 }
 
 // pageAfter is the page of items that follows a cursor, "" for the first one. limit is 1
-// to 200; 0: 100.
+// to 200; 0: 100, because the request named none.
 func pageAfter[T any](items []T, at func(T) place, order func(a, b place) int, after string, limit int) (Page[T], error) {
 	slices.SortStableFunc(items, func(a, b T) int { return order(at(a), at(b)) })
 	if after != "" {

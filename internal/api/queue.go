@@ -13,7 +13,7 @@ import (
 type Limited struct {
 	// After is the Next of the page before.
 	After string `json:"after,omitempty"`
-	// Limit is 1 to 200; 0: a hundred.
+	// Limit is 1 to 200; left out: a hundred.
 	Limit int `json:"limit,omitempty"`
 }
 

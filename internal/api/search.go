@@ -21,7 +21,7 @@ type Search struct {
 	To   time.Time `json:"to,omitzero"`
 	// After is the Next of the page before.
 	After string `json:"after,omitempty"`
-	// Limit is 1 to 200; 0: a hundred.
+	// Limit is 1 to 200; left out: a hundred.
 	Limit int `json:"limit,omitempty"`
 }
 

@@ -20,7 +20,7 @@ type UsageBy struct {
 	By    string `json:"by,omitempty"`
 	From  string `json:"from,omitempty"`
 	To    string `json:"to,omitempty"`
-	Limit int    `json:"limit,omitempty"` // of rows, 1 to 200; 0: 100
+	Limit int    `json:"limit,omitempty"` // of rows, 1 to 200; left out: 100
 	// Days adds to each row what was used on each day.
 	Days bool `json:"days,omitempty"`
 }

@@ -91,7 +91,8 @@ const (
 	limitName = "limit"
 )
 
-// page is the number of items to list for this limit, which was checked.
+// page is the number of items to list for this limit, which was checked. 0: the request
+// named none.
 func page(limit int) int { return cmp.Or(limit, defaultPage) }
 
 // pageOf is a page that has all there is.
