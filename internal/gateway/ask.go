@@ -11,7 +11,6 @@ import (
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/people"
-	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
@@ -99,28 +98,34 @@ func (g *Gateway) Ask(ctx context.Context, q Question) (string, error) {
 // the earlier one's answer, also after a restart. When ctx ends first, the question is
 // answered all the same. Errors: [*RefusedError], [ErrUnanswered], sessions.ErrFull,
 // ctx's.
+//
+// A turn of this process hands over its answer. Any other answer is read from the store.
 func (g *Gateway) Converse(ctx context.Context, q Question) (Answered, error) {
-	// It listens before the message is there, so that it misses no end.
-	l, err := g.listenForEnds(ctx, q.Key)
+	m, former, err := g.asked(ctx, q)
 	if err != nil {
 		return Answered{}, err
 	}
-	defer l.Close()
-	m, got, err := g.put(ctx, q, "")
+	w, end := g.chats.watch(m.Key, m.ID, q.Show)
+	defer end()
+	got, err := g.put(ctx, &q, m, former, "")
 	if err != nil {
 		return Answered{}, err
 	}
-	if q.Show != nil {
-		defer g.chats.watch(m.Key, got.Seq, q.Show)()
-	}
-	if got.Outcome == sessions.Queued { // there is no answer to see yet
-		waitForEnd(ctx, l)
-	}
-	l.Close()
+	look := got.Outcome != sessions.Queued // else there is no answer to see yet
 	for {
-		answer, over, err := g.lookOrWait(ctx, m, got.Seq, q.Owner)
-		if over || err != nil {
-			return answer, err
+		if look {
+			answer, over, err := g.answerTo(ctx, m, got.Seq, q.Owner)
+			if over || err != nil {
+				return answer, err
+			}
+		}
+		look = true
+		ended, err := w.wait(ctx)
+		if err != nil {
+			return Answered{}, err
+		}
+		if ended != nil {
+			return g.answerOf(m.Key, ended, q.Owner)
 		}
 	}
 }
@@ -129,44 +134,6 @@ func (g *Gateway) Converse(ctx context.Context, q Question) (Answered, error) {
 func (g *Gateway) isShared(k channels.Key) bool {
 	s, can := channelAs[channels.Sharer](g, k)
 	return can && s.Shared(k.Chat())
-}
-
-// listenForEnds begins to hear when messages of k wait no longer. The caller closes it.
-func (g *Gateway) listenForEnds(ctx context.Context, k channels.Key) (*stream.Listener, error) {
-	l, err := g.opts.Events.Listen(ctx, stream.Filter{
-		Names: []stream.Name{stream.Settled}, See: func(e *stream.Event) bool { return e.Key == k }, Leaves: true,
-	}, "")
-	if err != nil {
-		return nil, fmt.Errorf("gateway: wait for the answer to a question in %s: %w", k, err)
-	}
-	return l, nil
-}
-
-// waitForEnd returns when there may be something to see, or ctx ends.
-func waitForEnd(ctx context.Context, l *stream.Listener) {
-	limited, cancel := context.WithTimeout(ctx, askLook)
-	defer cancel()
-	_, _ = l.Next(limited) // whatever it says, a look shows how it is
-}
-
-// lookOrWait is [Gateway.answerTo] and, if there is no answer, a wait until one may be
-// there.
-func (g *Gateway) lookOrWait(ctx context.Context, m channels.Inbound, question int64, owner bool) (answer Answered, over bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return answer, false, err
-	}
-	// It listens before the look, so that it misses no end.
-	l, err := g.listenForEnds(ctx, m.Key)
-	if err != nil {
-		return answer, false, err
-	}
-	defer l.Close()
-	answer, over, err = g.answerTo(ctx, m, question, owner)
-	if over || err != nil {
-		return answer, over, err
-	}
-	waitForEnd(ctx, l)
-	return answer, false, ctx.Err()
 }
 
 // mayAsk refuses a question of somebody who may not write it as a message.
@@ -201,22 +168,29 @@ func (g *Gateway) answerTo(ctx context.Context, m channels.Inbound, question int
 	if asked < 0 {
 		return answer, true, &RefusedError{Why: "it was asked long ago; to read the answer: dragoman sessions show " + k.String()}
 	}
-	answer.Turn = msgs[asked].Turn
-	said, last := answer.read(msgs[asked:])
+	answer, err = g.answerOf(k, &endedTurn{id: msgs[asked].Turn, messages: msgs[asked:], sent: items[i:]}, owner)
+	return answer, true, err
+}
+
+// answerOf is the answer of a turn in k. Errors: [ErrUnanswered], [*RefusedError].
+func (g *Gateway) answerOf(k channels.Key, e *endedTurn, owner bool) (answer Answered, err error) {
+	answer.Turn = e.id
+	said, last := answer.read(e.messages)
 	if last.Role == "" || len(last.ToolCalls) > 0 {
-		return answer, true, ErrUnanswered
+		return answer, ErrUnanswered
 	}
-	answer.Text = g.sentAnswer(k, answer.Turn, items[i:])
+	answer.Text = g.sentAnswer(k, e)
 	if answer.Text == "" {
 		answer.Text = strings.Join(said, "\n\n")
 	}
+	answer.Text = strings.ToValidUTF8(answer.Text, "\uFFFD") // as the store keeps it
 	if !last.Synthetic {
-		return answer, true, nil
+		return answer, nil
 	}
 	if cure := g.chats.cureOf(k, answer.Turn); owner && cure != "" {
 		answer.Text += "\n\n" + cure
 	}
-	return Answered{}, true, &RefusedError{Why: answer.Text, Told: true}
+	return Answered{}, &RefusedError{Why: answer.Text, Told: true}
 }
 
 // transcriptFrom returns what was said in the conversation of m, whose item is items[i], and
@@ -290,15 +264,15 @@ func (r *run) answersAsk() bool {
 	return slices.ContainsFunc(r.rows, func(w sessions.InboxRecord) bool { return w.Inbound.Sender.ID() == people.OperatorID })
 }
 
-// sentAnswer is the answer of turn as it was sent to k, or "" if items does not have
-// all of it.
-func (g *Gateway) sentAnswer(k channels.Key, turn string, items []sessions.FeedItem) string {
+// sentAnswer is the answer of e as it was sent to k, or "" if not all of it is there.
+func (g *Gateway) sentAnswer(k channels.Key, e *endedTurn) string {
 	var parts []string
 	all := 0
-	for _, it := range items {
+	for i := range e.sent {
+		it := &e.sent[i]
 		answers := it.Kind == channels.KindAnswer || it.Kind == channels.KindApology
 		switch {
-		case it.Turn != turn || !answers:
+		case it.Turn != e.id || !answers:
 		case it.File != "":
 			return it.Text
 		default:

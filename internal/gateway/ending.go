@@ -8,10 +8,18 @@ import (
 	"dragoman/sessions"
 )
 
+// settledHere tells those who wait on this node that messages of k wait no longer.
+func (g *Gateway) settledHere(k channels.Key) {
+	for _, w := range g.chats.watchersOf(k) {
+		signal(w.settled)
+	}
+	g.emit(stream.Event{Event: stream.Settled, Key: k})
+}
+
 // settled publishes that messages of k wait no longer: here and, if asked, on the other
 // nodes.
 func (g *Gateway) settled(ctx context.Context, k channels.Key, asked bool) {
-	g.emit(stream.Event{Event: stream.Settled, Key: k})
+	g.settledHere(k)
 	if !asked || g.opts.Peers == nil {
 		return
 	}
@@ -26,7 +34,7 @@ func (g *Gateway) settled(ctx context.Context, k channels.Key, asked bool) {
 func (g *Gateway) settledElsewhere(_ context.Context, key []byte) ([]byte, error) {
 	k, err := channels.ParseKey(string(key))
 	if err == nil {
-		g.emit(stream.Event{Event: stream.Settled, Key: k})
+		g.settledHere(k)
 	}
 	return nil, err
 }

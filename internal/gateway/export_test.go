@@ -68,6 +68,16 @@ func Chats(g *Gateway) int {
 	return len(g.chats.m)
 }
 
+// Watchers is how many wait for an answer.
+func Watchers(g *Gateway) (n int) {
+	g.chats.mu.Lock()
+	defer g.chats.mu.Unlock()
+	for _, c := range g.chats.m {
+		n += len(c.watchers)
+	}
+	return n
+}
+
 // Refused is the number of conversations that are remembered after each of keys was refused
 // something.
 func Refused(keys []channels.Key) (remembered []int) {

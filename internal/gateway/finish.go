@@ -243,6 +243,7 @@ func (r *run) historyAfter(t sessions.Turn) sessions.History {
 }
 
 func (r *run) afterCommit(ctx context.Context, t sessions.Turn) {
+	r.tellWatchers(&t)
 	r.g.settled(ctx, r.claim.Key, r.answersAsk())
 	if r.job == nil {
 		r.loadGeneration(ctx)

@@ -24,6 +24,7 @@ type liveTurn struct {
 	began  time.Time
 	cancel context.CancelCauseFunc
 	bound  func() []sessions.Answered // the inbox messages that it answers
+	asks   func(id string) bool       // whether one of them has that id
 	asker  string                     // see [Gateway.asker]
 	news   chan struct{}              // capacity 1: progress to show
 	kicked chan struct{}              // capacity 1: deliveries to make
@@ -41,9 +42,9 @@ type liveTurn struct {
 	more     bool              // messages came that it has not read
 }
 
-func (s *chats) begin(c sessions.Claim, turn string, began time.Time, bound func() []sessions.Answered, cancel context.CancelCauseFunc, asker string) *liveTurn {
+func (s *chats) begin(c sessions.Claim, turn string, began time.Time, bound func() []sessions.Answered, asks func(string) bool, cancel context.CancelCauseFunc, asker string) *liveTurn {
 	t := &liveTurn{
-		claim: c, turn: turn, began: began, cancel: cancel, bound: bound, asker: asker,
+		claim: c, turn: turn, began: began, cancel: cancel, bound: bound, asks: asks, asker: asker,
 		news: make(chan struct{}, 1), kicked: make(chan struct{}, 1), ending: make(chan struct{}, 1),
 	}
 	s.mu.Lock()

@@ -49,8 +49,6 @@ type Heartbeats interface {
 // block.
 type Events interface {
 	Publish(e stream.Event)
-	// Listen is how [Gateway.Ask] learns that its question waits no longer.
-	Listen(ctx context.Context, f stream.Filter, after string) (*stream.Listener, error)
 	// Watched reports whether somebody listens to text and tool calls of k.
 	Watched(k channels.Key, name stream.Name) bool
 }
@@ -84,7 +82,7 @@ type Options struct {
 	Heartbeats Heartbeats
 	// Media keeps files. Nil: the model only sees their names.
 	Media Media
-	// Events receives each event. Nil: only the gateway itself listens.
+	// Events receives each event. Nil: nobody listens.
 	Events Events
 	// Keep, if not nil, returns notes that are stored in the commit of a turn, by which
 	// what is told about it outlives a crash. It asks for the events if it needs them; they

@@ -343,10 +343,6 @@ func (f heardBy) Publish(e stream.Event) {
 
 func (heardBy) Watched(channels.Key, stream.Name) bool { return false }
 
-func (heardBy) Listen(ctx context.Context, f stream.Filter, after string) (*stream.Listener, error) {
-	return stream.New(stream.Options{}).Listen(ctx, f, after)
-}
-
 // generations are those that the events so far name, each once, in order.
 func (l *listener) generations() []string {
 	l.mu.Lock()

@@ -26,7 +26,11 @@ type Said struct {
 // answered while a turn runs, "" as configured. Errors: those of [Gateway.Converse], and a
 // [*sessions.ReplaceError] if q may not replace what it names.
 func (g *Gateway) Say(ctx context.Context, q Question, mode Mode) (Said, error) {
-	m, got, err := g.put(ctx, q, mode)
+	m, former, err := g.asked(ctx, q)
+	if err != nil {
+		return Said{}, err
+	}
+	got, err := g.put(ctx, &q, m, former, mode)
 	if err != nil {
 		return Said{}, err
 	}
@@ -114,20 +118,16 @@ func (g *Gateway) asked(ctx context.Context, q Question) (m channels.Inbound, fo
 	return m, "", g.mayAsk(ctx, m)
 }
 
-// put accepts q and tells a running turn.
-func (g *Gateway) put(ctx context.Context, q Question, mode Mode) (m channels.Inbound, got sessions.Acceptance, err error) {
-	m, former, err := g.asked(ctx, q)
-	if err != nil {
-		return m, got, err
-	}
+// put accepts m, which is what q means, and tells a running turn.
+func (g *Gateway) put(ctx context.Context, q *Question, m channels.Inbound, former string, mode Mode) (got sessions.Acceptance, err error) {
 	if why := g.notAsked(m.Text); why != "" {
-		return m, got, &RefusedError{Why: why}
+		return got, &RefusedError{Why: why}
 	}
 	got, err = g.store.Accept(ctx, sessions.Entry{
 		Inbound: m, FormerID: former, MaxWaiting: g.opts.MaxWaiting, ResetBefore: g.resetBefore(m), Replaces: q.Replaces, Own: q.Own,
 	})
 	if err != nil {
-		return m, got, fmt.Errorf("gateway: ask in %s: %w", m.Key, err)
+		return got, fmt.Errorf("gateway: ask in %s: %w", m.Key, err)
 	}
 	g.opts.Observer.Accepted(m.Key.Channel(), string(got.Outcome))
 	if got.Outcome == sessions.Queued {
@@ -136,5 +136,5 @@ func (g *Gateway) put(ctx context.Context, q Question, mode Mode) (m channels.In
 		}
 		g.chats.arrived(m.Key, got.Seq, mode)
 	}
-	return m, got, nil
+	return got, nil
 }

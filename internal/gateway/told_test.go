@@ -34,10 +34,6 @@ func (a *audience) Publish(e stream.Event) {
 
 func (a *audience) Watched(channels.Key, stream.Name) bool { return a.watched }
 
-func (a *audience) Listen(ctx context.Context, f stream.Filter, after string) (*stream.Listener, error) {
-	return stream.New(stream.Options{}).Listen(ctx, f, after)
-}
-
 // A listener reads a turn while it runs: each piece of text once, and which tools ran.
 func TestListenersReadARunningTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
