@@ -163,7 +163,7 @@ export interface Conversation {
   tags?: (string)[];
   title?: string;
   total_tokens: number;
-  /** Unread is how many of its messages are new to the caller, and Pinned whether they pinned it. */
+  /** Unread is how many of its messages are new to the caller, without their own among the newest hundred of them, and Pinned whether they pinned it. */
   unread?: number;
   updated?: string;
   usage: Usage;

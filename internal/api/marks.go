@@ -138,12 +138,22 @@ func (s *server) marked(ctx context.Context, list []Conversation, may func(chann
 	if err != nil || marks == nil {
 		return err
 	}
+	me := caller(ctx).ID
+	mine, err := s.Directory.Identities(ctx, me)
+	if err != nil {
+		return err
+	}
+	mine = append(mine, me)
 	for i := range list {
 		c := &list[i]
-		if may(c.Key) {
-			m := marks[c.Key.String()]
-			c.Unread = max(c.MessageCount-m.Read, 0)
-			c.Pinned = m.Pinned
+		if !may(c.Key) {
+			continue
+		}
+		m := marks[c.Key.String()]
+		c.Pinned = m.Pinned
+		c.Unread, err = s.unread(ctx, c.Key, c.MessageCount-m.Read, mine)
+		if err != nil {
+			return err
 		}
 	}
 	return nil

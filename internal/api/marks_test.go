@@ -8,6 +8,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/api"
+	"dragoman/internal/people"
 	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
@@ -54,6 +55,63 @@ func TestMarks(t *testing.T) {
 	if err != nil || len(notes) != 1 || notes[0].Owner != "operator" {
 		t.Errorf("the notes are %v, %v; want one of the operator", notes, err)
 	}
+}
+
+// What one says oneself is not new to oneself: under all identities that are joined, and
+// not that of somebody of the same id on another network.
+func TestOwnMessagesAreNotUnread(t *testing.T) {
+	s := filled(t)
+	k := channels.MustKey("telegram:-100")
+	n := 0
+	say := func(sender, text string) {
+		t.Helper()
+		n++
+		e := sessions.Entry{Inbound: channels.Inbound{Key: k, ID: fmt.Sprint("own-", n), Text: text, Sender: channels.Person{IDs: []string{sender}}}, Answered: true}
+		e.Append = []sessions.Message{sessions.UserMessage(e.Inbound), {Role: sessions.RoleAssistant, Content: "heard"}}
+		if _, err := s.Accept(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := optionsOf(s)
+	o.Notes = s
+	o.Directory = people.NewDirectory(s, people.DirectoryOptions{Operator: func() channels.Key { return channels.Key{} }})
+	if err := o.Directory.Join(t.Context(), "irc:ann", "telegram:1"); err != nil {
+		t.Fatal(err)
+	}
+	o.Reads = seen{k: {May: true}}
+	readers := map[string]*api.Client{}
+	for _, id := range []string{"telegram:1", "irc:ann", "irc:1", "telegram:2"} {
+		readers[id] = as(o, people.Principal{ID: id, Scope: people.Chat, Token: id, TokenID: "1"})
+	}
+	unread := func(what string, want map[string]int) {
+		t.Helper()
+		got := map[string]int{}
+		for id, c := range readers {
+			one, err := api.ReadConversation.Call(t.Context(), c, api.About{Key: k})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[id] = one.Unread
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s, unread (-want +got):\n%s", what, diff)
+		}
+	}
+	say("1", "hello")
+	say("2", "good evening")
+	unread("at first", map[string]int{"telegram:1": 3, "irc:ann": 3, "irc:1": 4, "telegram:2": 3})
+	for _, c := range readers {
+		if err := api.MarkRead.Call(t.Context(), c, api.ReadUpTo{Key: k}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("1", "and now?")
+	unread("after one more", map[string]int{"telegram:1": 1, "irc:ann": 1, "irc:1": 2, "telegram:2": 2})
+	for range 60 {
+		say("1", "again")
+	}
+	// Of the newest hundred half are hers; of those before them nobody looks who wrote them.
+	unread("after many more", map[string]int{"telegram:1": 122 - 50, "irc:ann": 122 - 50, "irc:1": 122, "telegram:2": 122})
 }
 
 // There is room for the newest marks: what was read longest ago counts as unread again,

@@ -50,8 +50,8 @@ type Conversation struct {
 	TotalTokens  int       `json:"total_tokens"`
 	Usage        Usage     `json:"usage"`
 	Settings
-	// Unread is how many of its messages are new to the caller, and Pinned whether they
-	// pinned it.
+	// Unread is how many of its messages are new to the caller, without their own among the
+	// newest hundred of them, and Pinned whether they pinned it.
 	Unread int  `json:"unread,omitempty"`
 	Pinned bool `json:"pinned,omitempty"`
 	// Last is what was said last, if the caller may read it.

@@ -1,0 +1,50 @@
+package api
+
+import (
+	"context"
+	"slices"
+
+	"dragoman/channels"
+	"dragoman/internal/people"
+	"dragoman/sessions"
+)
+
+// maxUnreadReads is how many of the newest unread messages of a conversation are looked at
+// for the caller's own. Those before them count, whoever wrote them: to somebody who has
+// left a hundred messages unread the number says "many".
+const maxUnreadReads = 100
+
+// unread is how many of the newest messages of a conversation, added since the caller read
+// it, are not their own. mine are the caller's identities.
+func (s *server) unread(ctx context.Context, k channels.Key, added int, mine []string) (int, error) {
+	if added <= 0 {
+		return 0, nil
+	}
+	end, err := s.end(ctx, k)
+	if err != nil {
+		return 0, err
+	}
+	look := min(added, maxUnreadReads)
+	newest, err := s.Store.Messages(ctx, k, max(end-1-int64(look), 0), look)
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range newest {
+		if isOwn(k, &m, mine) {
+			added--
+		}
+	}
+	return max(added, 0), nil
+}
+
+// isOwn reports whether somebody with these identities wrote m in k.
+func isOwn(k channels.Key, m *sessions.Message, mine []string) bool {
+	if m.Role != sessions.RoleUser || m.Sender == "" {
+		return false
+	}
+	own := slices.Contains(mine, people.Identity(k.Channel(), m.Sender))
+	if m.Sender == people.OperatorID { // from the command line, in a chat of any network
+		own = own || slices.Contains(mine, people.OperatorID)
+	}
+	return own
+}
