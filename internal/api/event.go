@@ -25,6 +25,7 @@ var eventTypes = []EventType{
 	durable(stream.DeliveryChanged, "An answer or a notice is `queued`, `sending`, `sent`, `unknown` (sent or not), `dead` or `dropped`."),
 	durable(stream.JobDone, "A due time of a job has its `outcome`."),
 	passing(stream.TurnBegun, "The model is asked."),
+	passing(stream.TurnJoined, "A message joined the running `turn`, which answers it, too: `seq` and `id` are the message's."),
 	passing(stream.Text, "More of an answer, in `text`. With `why` \"anew\" it replaces what came before."),
 	passing(stream.Thought, "More of what the model thinks, in `text`."),
 	passing(stream.ToolBegun, "A tool runs."),

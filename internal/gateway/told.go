@@ -27,6 +27,14 @@ func (r *run) watched(name stream.Name) bool {
 	return r.g.opts.Events.Watched(r.claim.Key, name)
 }
 
+// tellJoined publishes that a message joined the turn, after that was journaled.
+func (r *run) tellJoined(w *sessions.InboxRecord) {
+	e := r.about(stream.TurnJoined)
+	e.Seq = w.Seq
+	e.ID = w.Inbound.ID
+	r.g.emit(e)
+}
+
 // tellProgress publishes what p adds to the answer. An answer that does not begin with
 // what was published comes whole, in an event with Why "anew".
 func (r *run) tellProgress(p agent.Progress) {

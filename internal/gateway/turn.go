@@ -361,6 +361,7 @@ func (r *run) steer(ctx context.Context) ([]sessions.Message, error) {
 			return joined, r.asStoreError(err)
 		}
 		r.add(w)
+		r.tellJoined(&w)
 		joined = append(joined, msg)
 	}
 	return joined, nil

@@ -24,8 +24,11 @@ const (
 // The events that may be lost.
 const (
 	TurnBegun Name = "turn_begun" // the model is asked; Turn
-	Text      Name = "text"       // more of an answer: Turn, and in Text what was added
-	Thought   Name = "thought"    // more of what the model thinks: Turn, and in Text what was added
+	// TurnJoined: a message joined the turn that runs, which answers it, too: Turn, and the
+	// message's Seq and ID.
+	TurnJoined Name = "turn_joined"
+	Text       Name = "text"    // more of an answer: Turn, and in Text what was added
+	Thought    Name = "thought" // more of what the model thinks: Turn, and in Text what was added
 	// Settled: messages of Key wait no longer. A turn answered them, or a command ended
 	// them. It has no id: whoever waits looks into the store.
 	Settled   Name = "settled"
