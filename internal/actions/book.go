@@ -153,6 +153,11 @@ func (b *Book) MayRevoke(w Who, private bool) bool {
 	return w.Operator || private || ours || len(b.o.Approvers) == 0 && b.o.Self
 }
 
+// Approves reports whether w decides for others in shared chats.
+func (b *Book) Approves(w Who) bool {
+	return w.Operator || slices.ContainsFunc(w.identities(), func(id string) bool { return slices.Contains(b.o.Approvers, id) })
+}
+
 // deciders are who may answer a question of requester in a chat; none: nobody.
 func (b *Book) deciders(requester Who, private bool) []string {
 	switch {

@@ -140,7 +140,7 @@ func (b *Book) visible(ctx context.Context, a Asker) (list []reminder, err error
 	if err != nil {
 		return nil, err
 	}
-	if !a.Private && b.o.Approves(a.Key, a.Person) {
+	if !a.Private && b.o.Approves(ctx, a.Key, a.Person) {
 		return b.in(ctx, a.Key)
 	}
 	notes, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: Kind, Owner: owner})

@@ -61,7 +61,7 @@ type Options struct {
 	Zone *time.Location
 	// Approves reports whether who may change what others made in a shared chat. Default:
 	// no one may.
-	Approves func(k channels.Key, who channels.Person) bool
+	Approves func(ctx context.Context, k channels.Key, who channels.Person) bool
 }
 
 // Book is the reminders of a store.
@@ -77,7 +77,7 @@ func New(store Store, o Options) *Book {
 		o.Now = time.Now
 	}
 	if o.Approves == nil {
-		o.Approves = func(channels.Key, channels.Person) bool { return false }
+		o.Approves = func(context.Context, channels.Key, channels.Person) bool { return false }
 	}
 	o.Zone = cmp.Or(o.Zone, time.Local)
 	return &Book{store: store, o: o, wake: make(chan struct{}, 1)}

@@ -36,7 +36,7 @@ func newWorld(t *testing.T) *world {
 	w.store = sqlitetest.Open(t, clock)
 	w.book = reminders.New(w.store, reminders.Options{
 		Now: clock, Zone: berlin,
-		Approves: func(_ channels.Key, who channels.Person) bool { return who.ID() == "9" },
+		Approves: func(_ context.Context, _ channels.Key, who channels.Person) bool { return who.ID() == "9" },
 	})
 	return w
 }

@@ -70,7 +70,7 @@ func distance(d time.Duration) string {
 	round := func(unit time.Duration) int { return int(math.Round(float64(d) / float64(unit))) }
 	n, unit := round(24*time.Hour), "day"
 	switch {
-	case d <= 0:
+	case d < time.Second/2:
 		return "now"
 	case d < 90*time.Second:
 		n, unit = round(time.Second), "second"
