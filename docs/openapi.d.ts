@@ -446,13 +446,15 @@ export interface HitPage {
   /** Next is the "after" of the next page. "": this is the last one. */
   next?: string;
 }
-/** Job is a configured job as lists show it. */
+/** Job is a job as lists show it: a configured one, or a reminder that somebody made by talking, whose name is like telegram:42/r7. The words of reminders are not listed. */
 export interface Job {
   /** Last is the newest recorded occurrence. */
   last?: Occurrence;
   name: string;
   next?: string;
-  /** "every 30m", "0 8 * * * Europe/Rome" */
+  /** Paused is why a reminder is not due; "": it is. */
+  paused?: string;
+  /** "every 30m", "0 8 * * * Europe/Rome"; of reminders in words */
   schedule: string;
   target: string;
 }

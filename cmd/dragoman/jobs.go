@@ -33,6 +33,9 @@ func (k *jobsListCmd) Run(e *env, c *cli) error {
 			if j.Last != nil {
 				last, outcome = e.when(j.Last.Due), outcomeText(*j.Last)
 			}
+			if j.Paused != "" {
+				outcome = "paused: " + j.Paused
+			}
 			t.add(j.Name, j.Schedule, j.Target, e.when(j.Next), last, outcome)
 		}
 		t.print(e)

@@ -11,12 +11,15 @@ import (
 	"dragoman/sessions"
 )
 
-// Job is a configured job as lists show it.
+// Job is a job as lists show it: a configured one, or a reminder that somebody made by
+// talking, whose name is like telegram:42/r7. The words of reminders are not listed.
 type Job struct {
 	Name     string    `json:"name"`
-	Schedule string    `json:"schedule"` // "every 30m", "0 8 * * * Europe/Rome"
+	Schedule string    `json:"schedule"` // "every 30m", "0 8 * * * Europe/Rome"; of reminders in words
 	Target   string    `json:"target"`
 	Next     time.Time `json:"next,omitzero"`
+	// Paused is why a reminder is not due; "": it is.
+	Paused string `json:"paused,omitempty"`
 	// Last is the newest recorded occurrence.
 	Last *Occurrence `json:"last,omitempty"`
 }
