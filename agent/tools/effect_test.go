@@ -13,7 +13,8 @@ import (
 // Each built-in tool says what its calls do and whose words it returns.
 func TestEffectsAreDeclared(t *testing.T) {
 	effects := map[string]agent.Effect{
-		"write_file": agent.EffectOwn, "remember": agent.EffectOwn, "forget": agent.EffectOwn, "web_fetch": agent.EffectOut,
+		"write_file": agent.EffectOwn, "cancel_job": agent.EffectOwn, "change_job": agent.EffectOwn, "schedule": agent.EffectOwn,
+		"remember": agent.EffectOwn, "forget": agent.EffectOwn, "web_fetch": agent.EffectOut,
 	}
 	origins := map[string]sessions.Origin{
 		"web_fetch": sessions.OriginWeb, "read_file": sessions.OriginFile, "list_dir": sessions.OriginFile,

@@ -65,7 +65,7 @@ type orderArgs struct {
 	At     string     `json:"at,omitempty" jsonschema:"The person's clock, without offset: 2026-11-29T09:00. With repeat: the first time"`
 	In     string     `json:"in,omitempty" jsonschema:"Real time from now: 1h30m"`
 	Every  string     `json:"every,omitempty" jsonschema:"Real time, at least 5m"`
-	Repeat repeatArgs `json:"repeat,omitzero"`
+	Repeat repeatArgs `json:"repeat,omitzero" jsonschema:"By the calendar"`
 	Zone   string     `json:"zone,omitempty" jsonschema:"The person's IANA zone, only if they have just said where they are"`
 }
 
@@ -80,6 +80,13 @@ func (a orderArgs) order() heartbeat.Order {
 	}
 	return o
 }
+
+var (
+	_ = builtin(func(n Needs) agent.Tool { return Schedule(n.Reminders) })
+	_ = builtin(func(n Needs) agent.Tool { return ListJobs(n.Reminders) })
+	_ = builtin(func(n Needs) agent.Tool { return ChangeJob(n.Reminders) })
+	_ = builtin(func(n Needs) agent.Tool { return CancelJob(n.Reminders) })
+)
 
 // Schedule is the tool schedule: it makes a reminder, or a job, in this chat.
 func Schedule(r Reminders) agent.Tool {

@@ -77,6 +77,7 @@ func adminOf(ctx context.Context, cfg *config.Config, who storage.Caller, state 
 		return nil, nil, err
 	}
 	d.beats.idle = true
+	d.reminders = d.newReminders()
 	d.links = linking.New(func(name string) (channels.Linker, error) { return onlyLinkable(cfg, name) })
 	d.hooks = hooks.New(hooksOf(cfg), hooks.Options{Store: d.store, Hold: d.store.Hold})
 	running, end := context.WithCancel(context.Background())

@@ -7,7 +7,7 @@
 // accepts no more messages, lets running turns finish within a limit, and closes
 // the store last.
 //
-// Goroutines: Run owns one each for the heartbeats, the hooks, the traces, the two HTTP
+// Goroutines: Run owns one each for the heartbeats, the reminders, the hooks, the traces, the two HTTP
 // servers, the watchdog, alerts, the figures of the last hour, reloads, the daily check of files, and an
 // interrupted erasure. It waits for all of them.
 package app
@@ -40,6 +40,7 @@ import (
 	"dragoman/internal/media"
 	"dragoman/internal/metrics"
 	"dragoman/internal/people"
+	"dragoman/internal/reminders"
 	"dragoman/internal/storage"
 	"dragoman/internal/stream"
 	"dragoman/internal/trace"
@@ -110,6 +111,7 @@ type Daemon struct {
 	zone      *time.Location // of days: agent.time_zone
 	turns     int            // conversations that are answered at the same time
 	beats     *beats
+	reminders *reminders.Book
 	events    *stream.Hub
 	follower  *stream.Follower // nil: no other node shares the store
 	hooks     *hooks.Hooks
@@ -276,6 +278,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 			d.kept.running[b.Channel.Name()] = e
 		}
 	}
+	d.reminders = d.newReminders()
 	if d.agent, err = d.buildAgent(); err != nil {
 		return err
 	}
@@ -346,6 +349,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if !d.partial() {
 		if d.cfg.Has(config.RoleJobs) {
 			wg.Go(func() { d.beats.run(ctx) })
+			wg.Go(func() { d.runReminders(ctx) })
 		}
 		wg.Go(func() { d.tidyFiles(ctx) })
 		wg.Go(func() { d.alert(ctx) })

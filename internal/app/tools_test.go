@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dragoman/agent/agenttest"
+	"dragoman/agent/tokens"
 	"dragoman/agent/tools"
 )
 
@@ -40,10 +41,10 @@ func TestOfferedTools(t *testing.T) {
 		// cannot is the beginning of what the prompt says that the model cannot do.
 		cannot string
 	}{
-		"unset":                      {"{}", tools.Names(), "", "You cannot remind anybody of something or act later, write to other people or chats, search the web, run programs or make pictures:"},
+		"unset":                      {"{}", tools.Names(), "", "You cannot write to other people or chats, search the web, run programs or make pictures:"},
 		"some":                       {"{tools: [web_fetch, time]}", []string{"time", "web_fetch"}, "", "You cannot remind anybody of something or act later, write to other people or chats, search the web, keep files, "},
 		"with a prompt of one's own": {"{tools: [remember], system_prompt: Rhyme.}", []string{"remember"}, "", "You cannot remind anybody of something or act later, "},
-		"a table":                    {"{tools: {web_fetch: ask, time: deny}}", slices.DeleteFunc(tools.Names(), func(name string) bool { return name == "time" }), "", "You cannot remind"},
+		"a table":                    {"{tools: {web_fetch: ask, time: deny}}", slices.DeleteFunc(tools.Names(), func(name string) bool { return name == "time" }), "", "You cannot write to other people"},
 		"none":                       {"{tools: []}", nil, "", "You cannot remind anybody of something or act later, write to other people or chats, search the web, open web pages, "},
 		"one that no server has":     {"{tools: [files__read, time]}", []string{"time"}, "files__read", "You cannot remind"},
 		"only such that none have":   {"{tools: [files__read]}", nil, "files__read", "You cannot remind"},
@@ -92,4 +93,24 @@ func TestExampleNamesEveryTool(t *testing.T) {
 		return
 	}
 	t.Errorf("config.example.yaml has not this line below agent (UPDATE=1 go test -run TestExampleNamesEveryTool ./internal/app writes it):\n%s", want)
+}
+
+// A first message with all built-in tools costs little: whoever pays for a small model pays
+// for this each time.
+func TestAHelloIsCheap(t *testing.T) {
+	t.Parallel()
+	server := agenttest.Serve(t, agenttest.Options{Models: []string{"m"}})
+	r := newPlace(t, fmt.Sprintf("model: {type: openai, base_url: '%s', name: m}", server.URL())).run()
+	r.ask(r.page(""), "hello")
+	counter, err := tokens.Open("o200k_base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most = 2000
+	body := string(server.Requests()[0].Body)
+	if n := counter.Count(body); n > most {
+		t.Errorf("a hello costs %d tokens (%d bytes), want at most %d:\n%s", n, len(body), most, body)
+	} else {
+		t.Logf("a hello costs %d tokens, %d bytes", n, len(body))
+	}
 }
