@@ -26,7 +26,7 @@ type plant struct {
 var planted = []plant{
 	{"the file store does not sync its folders", "sessions/file/files.go", "return errors.Join(fsync(f), f.Close())", "return f.Close()", "./sessions/file", "TestPowerCut"},
 	{"a failing operation is not rolled back in a shared batch", "sessions/sqlite/writer.go", "if t.wrote {", "if t.ended {", "./sessions/sqlite", "Fail|Batch"},
-	{"a search does not find a message that shared a commit with a deletion", "sessions/sqlite/writer.go", "t.fail(t.index()) // first what the batch has added", "", "./sessions/sqlite", "Batch"},
+	{"a search does not find a message that shared a commit with a deletion", "sessions/sqlite/index.go", "t.fail(t.index()) // first what the batch has added", "", "./sessions/sqlite", "Batch"},
 	{"a delivery that moves to another conversation gets a new id", "sessions/sqlite/apply.go", "WHERE did = '' AND id BETWEEN ? AND ?`, t.b.prefix", "WHERE did = 'x' AND id BETWEEN ? AND ?`, t.b.prefix", "./sessions/sqlite", "Rows$/LikeTheReference"},
 	{"the pieces of an answer go out in reverse", "internal/gateway/split.go", "for i, p := range parts {\n\t\tl.Part", "for i := range parts {\n\t\tp := parts[len(parts)-1-i]\n\t\tl.Part", "./internal/gateway", "."},
 	{"the last of many waiting messages is not shown to the model", "internal/gateway/turn.go", "for _, w := range r.rows {\n\t\tif steered", "for _, w := range r.rows[:min(len(r.rows), maxGather-1)] {\n\t\tif steered", "./internal/gateway", "."},

@@ -82,6 +82,8 @@ type backend struct {
 	ops     *durable.Queue[op] // of the writer
 	closed  sync.Once
 	largest atomic.Int64 // batch so far, for tests
+	// unindexed is how many messages wait for the search index.
+	unindexed atomic.Int64
 	// documented makes commits mark outdated documents: see Backend.
 	documented bool
 
@@ -103,7 +105,7 @@ func Open(ctx context.Context, path string, o Options) (*engine.Store, error) {
 // open makes the backend of Open, or of OpenBackend with documented.
 func open(ctx context.Context, path string, o Options, documented bool) (_ *backend, err error) {
 	b := &backend{now: o.Now, path: path, ops: durable.NewQueue[op](batchMost), documented: documented}
-	b.reader = reader{&b.reads, b, nil}
+	b.reader = reader{src: &b.reads, b: b}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("sqlite: open %s: %w", path, explain(errors.Join(err, b.closeFiles())))
@@ -169,7 +171,8 @@ func (b *backend) start(o Options) error {
 		}
 		t.runAll(nil, `CREATE INDEX IF NOT EXISTS inbox_accepted ON inbox (accepted)`, `CREATE INDEX IF NOT EXISTS outbox_created ON outbox (created)`)
 		t.runAll(nil, noteTables...)
-		t.runAll(nil, additionsTable)
+		t.runAll(nil, additionsTable, unindexedTable)
+		t.settleIndex() // what a killed process has left
 		t.endSweeps()
 		if b.documented {
 			t.runAll(nil, documentsTable, documentsStale)
@@ -231,12 +234,13 @@ func (b *backend) Snapshot(ctx context.Context, f func(rows.Reader) error) error
 	if err := b.readable(ctx); err != nil {
 		return err
 	}
+	unsettled := b.settleIndex(ctx) // a full disk must not hinder who only wants to read the rest
 	tx, err := b.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return explain(err)
 	}
 	one := &statements{prepare: tx.PrepareContext, ready: b.readable}
-	err = f(reader{one, b, nil})
+	err = f(reader{src: one, b: b, unsettled: unsettled})
 	return explain(errors.Join(err, tx.Rollback()))
 }
 
@@ -281,6 +285,7 @@ func (b *backend) vacuum() error {
 func (b *backend) Close() error {
 	var err error
 	b.closed.Do(func() {
+		_ = b.settleIndex(context.Background()) // if it fails, the next start does it
 		b.ops.Close()
 		b.cache.close()
 		err = b.closeFiles()

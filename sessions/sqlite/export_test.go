@@ -109,6 +109,17 @@ func FailFolded(s *engine.Store) error {
 	})
 }
 
+// FailSettled has a transaction fail after it moved to the search index what waited for it.
+func FailSettled(s *engine.Store) error {
+	return update(s, func(t *tx) error {
+		t.settleIndex()
+		return errTest
+	})
+}
+
+// UnindexedMost is that of the package.
+const UnindexedMost = unindexedMost
+
 // LargestBatch is the most operations that shared a commit so far.
 func LargestBatch(s *engine.Store) int { return int(backendOf(s).largest.Load()) }
 
@@ -200,7 +211,7 @@ func Sync(path string) error { return syncPath(path) }
 // FromFile is the history of k in the file, without the cache of s.
 func FromFile(ctx context.Context, s *engine.Store, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error) {
 	other := &backend{now: backendOf(s).now, ops: backendOf(s).ops, readers: backendOf(s).readers, reads: statements{prepare: backendOf(s).readers.PrepareContext}}
-	other.reader = reader{&other.reads, other, nil}
+	other.reader = reader{src: &other.reads, b: other}
 	other.cache.close()
 	return engine.New(other, "sqlite", nil).History(ctx, k, limit)
 }

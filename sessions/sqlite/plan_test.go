@@ -105,7 +105,7 @@ func slow(query string, steps []string) string {
 		switch {
 		case strings.Contains(step, "AUTOMATIC"):
 			return step
-		case !scan, strings.Contains(step, "VIRTUAL TABLE INDEX"), rest == "CONSTANT ROW", rest == "meta", rest == "additions": // one row, or at most foldMost
+		case !scan, strings.Contains(step, "VIRTUAL TABLE INDEX"), rest == "CONSTANT ROW", rest == "meta", rest == "additions", rest == "unindexed": // one row, or at most foldMost, unindexedMost
 		case slices.Contains(steps, "CO-ROUTINE "+rest): // what other steps of the plan find
 		case strings.Contains(step, "USING") && !sorted && strings.Contains(query, "LIMIT +?"):
 		default:

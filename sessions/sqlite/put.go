@@ -118,13 +118,6 @@ func (t *tx) addMessages(r *keyRow, list []sessions.Message) {
 	}
 }
 
-// indexLater adds a message to the search index at the end of the transaction.
-func (t *tx) indexLater(id int64, m sessions.Message) {
-	if words := searchable(m); words != "" {
-		t.indexed = append(t.indexed, indexEntry{id, words})
-	}
-}
-
 // tellOpen has the dispatcher add the open rows of r, or forget them.
 func (t *tx) tellOpen(r *keyRow, gone bool) {
 	items, err := t.reads.open(r.Key)

@@ -14,9 +14,10 @@ import (
 
 // reader reads rows with statements. t is the transaction within an update, else nil.
 type reader struct {
-	src *statements
-	b   *backend
-	t   *tx
+	src       *statements
+	b         *backend
+	t         *tx
+	unsettled error // of a snapshot: why its search index is not whole
 }
 
 var _ rows.Reader = reader{}

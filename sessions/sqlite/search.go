@@ -51,6 +51,9 @@ const (
 
 // Search is of rows.Reader. It reads the time of each message, and not its text.
 func (r reader) Search(ctx context.Context, w rows.WordSearch) iter.Seq2[sessions.Found, error] {
+	if err := r.settleIndex(ctx); err != nil {
+		return given[sessions.Found](nil, err)
+	}
 	from := int64(math.MinInt64)
 	to := int64(math.MaxInt64)
 	order := ``

@@ -37,7 +37,8 @@ type writer struct {
 	keys    map[channels.Key]*keyRow // that the transaction looked at
 	touched map[channels.Key]bool    // those that it changed
 
-	pending pending
+	pending   pending
+	unindexed unindexed
 }
 
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
@@ -83,7 +84,7 @@ func (b *backend) do(ctx context.Context, o op) error { return explain(b.ops.Do(
 func (b *backend) commit(batch []op) []error {
 	b.largest.Store(max(b.largest.Load(), int64(len(batch))))
 	t := &tx{writer: b.writer, b: b}
-	t.reads = reader{&t.statements, b, t}
+	t.reads = reader{src: &t.statements, b: b, t: t}
 	clear(t.keys)
 	clear(t.touched)
 	errs, err := t.commit(batch)
@@ -100,6 +101,7 @@ func (b *backend) commit(batch []op) []error {
 		}
 		return errs
 	}
+	b.unindexed.Store(int64(t.unindexed.n))
 	b.cache.putHeads(t.touched, t.keys)
 	b.cache.extend(t.added)
 	b.work.Apply(t.items, t.fenced)
@@ -136,12 +138,6 @@ type addedMessage struct {
 	m   sessions.Message
 }
 
-// indexEntry is a message in the search index.
-type indexEntry struct {
-	id    int64
-	words string
-}
-
 // run runs a statement of an operation, unless an earlier one failed. So the code that
 // writes rows needs no error checks: runOne looks at t.err at the end.
 func (t *tx) run(query string, args ...any) {
@@ -171,21 +167,6 @@ func (t *tx) fail(err error) {
 	}
 }
 
-// unindex removes a range of ids from the search index.
-func (t *tx) unindex(from, to int64) {
-	t.fail(t.index()) // first what the batch has added
-	t.run(`DELETE FROM words WHERE rowid BETWEEN ? AND ?`, from, to)
-}
-
-// index writes the search index, most of the time once a batch.
-func (t *tx) index() error {
-	for _, e := range t.indexed {
-		t.run(`INSERT INTO words (rowid, said) VALUES (?, ?)`, e.id, e.words)
-	}
-	t.indexed = nil
-	return t.err
-}
-
 // commit runs operations and commits those that succeed. err is set if the whole
 // transaction failed and nothing is stored.
 func (t *tx) commit(ops []op) (errs []error, err error) {
@@ -194,6 +175,7 @@ func (t *tx) commit(ops []op) (errs []error, err error) {
 		return errs, err
 	}
 	t.ended = false
+	before := t.unindexed
 	some := false
 	for i, o := range ops {
 		if err == nil {
@@ -214,6 +196,7 @@ func (t *tx) commit(ops []op) (errs []error, err error) {
 		if t.summed {
 			t.pending.forget()
 		}
+		t.unindexed = before
 		_ = t.exec(`ROLLBACK`) // fails if SQLite has rolled back already
 	}
 	return errs, err
