@@ -15,6 +15,9 @@ SHARED := man/man1/dragoman.1 bash-completion/completions/dragoman zsh/site-func
 RACE_GCFLAGS := -gcflags='modernc.org/...=-d=checkptr=0'
 # The store that make bench-store measures: sqlite or file.
 STORE ?= sqlite
+# The packages whose tests take minutes. make test begins with them: at its end one of them
+# alone would wait for its timers on one of the cores.
+SLOWEST := ./sessions/postgres ./cmd/dragoman ./internal/crash ./sessions/file ./sessions/sqlite
 # How long make test-cluster disturbs its nodes, and the seed of its schedule ("": another each time).
 CLUSTER ?= 10m
 SEED ?=
@@ -45,7 +48,7 @@ build:
 
 ## test: run all tests (installs ngircd, PostgreSQL, chromium, promtool and npm's aimock where it may)
 test: need
-	@set -o pipefail; go test -json -timeout 20m ./... | go run ./.ci/summary
+	@set -o pipefail; go test -json -timeout 20m $(SLOWEST) ./... | go run ./.ci/summary
 	go test ./.ci/summary
 	go test -tags nowhatsapp -run WithoutWhatsApp ./internal/app
 	go test -tags nopostgres -run WithoutPostgreSQL ./internal/app
