@@ -113,6 +113,7 @@ func run(ctx context.Context, args []string, e *env) int {
 		kong.Name("dragoman"),
 		kong.Description("One assistant, many chats: Telegram, WhatsApp, IRC, a web page, a terminal. Every message is saved to disk before its network is told that it arrived."),
 		kong.Writers(e.out, e.err),
+		kong.Vars{"scopes": scopeList()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 	)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"dragoman/internal/api"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
@@ -18,6 +19,15 @@ type tokenCmd struct {
 	Create tokenCreateCmd `cmd:"" help:"Make a token and show it, once."`
 	Rotate tokenRotateCmd `cmd:"" help:"Give a token a new secret and show it, once."`
 	Revoke tokenRevokeCmd `cmd:"" help:"End a token, and within seconds whatever it let in."`
+}
+
+// scopeList is what --scope takes, as the tag enum has it.
+func scopeList() string {
+	var words []string
+	for _, s := range people.Scopes() {
+		words = append(words, string(s))
+	}
+	return strings.Join(words, ",")
 }
 
 // personFlag says whose token it is.
@@ -80,7 +90,7 @@ func (e *env) tokenState(t api.Token) string {
 type tokenCreateCmd struct {
 	Name string `arg:"" help:"Its name, like laptop."`
 	personFlag
-	Scope   string `placeholder:"SCOPE" required:"" enum:"chat,read,operate,admin" help:"chat (one's own conversations), read (also the state and the numbers of all), operate (also the queue, jobs, pairings, deleting) or admin (also tokens, phones, erasing)."`
+	Scope   string `placeholder:"SCOPE" required:"" enum:"${scopes}" help:"chat (one's own conversations), read (also the state and the numbers of all), operate (also the queue, jobs, pairings, deleting) or admin (also tokens, phones, erasing)."`
 	Expires string `placeholder:"TIME" help:"How long it is good, like 90d or 12h. Default: until it is revoked."`
 	jsonFlag
 }

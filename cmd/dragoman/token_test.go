@@ -1,11 +1,13 @@
 package main
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"dragoman/internal/config"
+	"dragoman/internal/people"
 )
 
 // TestToken: a token is printed alone, so that it can be piped, and once.
@@ -58,7 +60,7 @@ func TestFirstTokenIsNotTheFirst(t *testing.T) {
 func TestTokenRefuses(t *testing.T) {
 	w := newWorld(t)
 	w.fail(exitUsage, "missing flags: --scope", "token", "create", "laptop")
-	w.fail(exitUsage, "chat, read, operate, admin", "token", "create", "laptop", "--scope", "root")
+	w.fail(exitUsage, strings.ReplaceAll(scopeList(), ",", ", "), "token", "create", "laptop", "--scope", "root")
 	w.fail(exitUsage, "--expires wants a time, like 90d, 12h or 30m", "token", "create", "laptop", "--scope", "chat", "--expires", "soon")
 	w.fail(exitUsage, "--expires wants a time", "token", "create", "laptop", "--scope", "chat", "--expires=-3d")
 	w.fail(exitUsage, "--grace wants a time", "token", "rotate", "laptop", "--grace", "1w")
@@ -71,4 +73,23 @@ func TestTokenRefuses(t *testing.T) {
 	}
 	w.fail(1, "telegram:42 has a token of this name already", "token", "create", "laptop", "--scope", "chat")
 	w.fail(1, "no page is being served", "console")
+}
+
+// Each scope is explained where people choose one: in the help of --scope and in docs/tokens.md.
+func TestScopesAreExplained(t *testing.T) {
+	w := newWorld(t)
+	_, help, _ := w.run("token", "create", "--help")
+	help = strings.Join(strings.Fields(help), " ")
+	page, err := os.ReadFile("../../docs/tokens.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scope := range people.Scopes() {
+		if want := string(scope) + " ("; !strings.Contains(help, want) {
+			t.Errorf("the help of --scope in token.go lacks %q and what it allows: %s", want, help)
+		}
+		if want := "| `" + string(scope) + "` |"; !strings.Contains(string(page), want) {
+			t.Errorf("the table of scopes in docs/tokens.md lacks the row %s", want)
+		}
+	}
 }

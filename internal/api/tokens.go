@@ -109,7 +109,7 @@ func (s *server) createToken(ctx context.Context, n NewToken) (MadeToken, error)
 	}
 	scope, err := people.ParseScope(n.Scope)
 	if err != nil {
-		return MadeToken{}, refuse("scope", "there is no scope %q: take chat, read, operate or admin", n.Scope)
+		return MadeToken{}, refuse("scope", "there is no scope %q: take %s", n.Scope, people.ScopeWords())
 	}
 	if err := s.Directory.Check(cmp.Or(person, people.OperatorID)); err != nil {
 		return MadeToken{}, err

@@ -303,7 +303,7 @@ func checkPerson(id string) error {
 // before it began.
 func checkWanted(want NewToken) error {
 	if !Admin.Includes(want.Scope) {
-		return refusef("a token needs a scope: chat, read, operate or admin")
+		return refusef("a token needs a scope: %s", ScopeWords())
 	}
 	if want.Lasts < 0 {
 		return refusef("a token cannot end in the past")

@@ -2,6 +2,7 @@ package people_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"dragoman/internal/people"
@@ -32,8 +33,13 @@ func TestParseScope(t *testing.T) {
 		}
 	}
 	for _, word := range []string{"", "write", "read,admin"} {
-		if got, err := people.ParseScope(word); err == nil {
+		got, err := people.ParseScope(word)
+		if err == nil {
 			t.Errorf("ParseScope(%q) = %q, want an error", word, got)
+			continue
+		}
+		if want := "take chat, read, operate or admin"; !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("ParseScope(%q) = %v, want %q at its end", word, err, want)
 		}
 	}
 }

@@ -32,9 +32,19 @@ func Scopes() []Scope { return slices.Clone(scopes) }
 func ParseScope(word string) (Scope, error) {
 	s := Scope(strings.ToLower(strings.TrimSpace(word)))
 	if !slices.Contains(scopes, s) {
-		return "", fmt.Errorf("people: there is no scope %q: take chat, read, operate or admin", word)
+		return "", fmt.Errorf("people: there is no scope %q: take %s", word, ScopeWords())
 	}
 	return s, nil
+}
+
+// ScopeWords names all scopes in a sentence: "chat, read, operate or admin".
+func ScopeWords() string {
+	last := len(scopes) - 1
+	words := string(scopes[0])
+	for _, s := range scopes[1:last] {
+		words += ", " + string(s)
+	}
+	return words + " or " + string(scopes[last])
 }
 
 // Includes reports whether s allows what t allows.
