@@ -260,17 +260,17 @@ func TestScopeMatrix(t *testing.T) {
 			t.Errorf("testdata/scopes.txt:%d: %s %s\n     %v\nis   %d\nwant %d", row.line, row.method, row.path, scopeColumns, got, row.want)
 		}
 	}
-	for _, pattern := range patterns(m.guarded.daemon.Routes()) {
+	for verb, pattern := range patterns(m.guarded.daemon.Routes()) {
 		if !slices.ContainsFunc(rows, func(row scopeRow) bool { return pattern.MatchString(row.method + " " + row.path) }) {
-			t.Errorf("testdata/scopes.txt has no line for %s", pattern)
+			t.Errorf("testdata/scopes.txt has no line for %s", verb)
 		}
 	}
 }
 
-// patterns match the requests of each verb and of each route.
-func patterns(routes []web.Route) []*regexp.Regexp {
+// patterns match the requests of each verb and of each route, by its method and path.
+func patterns(routes []web.Route) map[string]*regexp.Regexp {
 	argument := regexp.MustCompile(`\\\{\w+\\\}`)
-	var all []*regexp.Regexp
+	all := map[string]*regexp.Regexp{}
 	for _, route := range routes {
 		method, path, found := strings.Cut(route.Pattern, " ")
 		if !found {
@@ -280,11 +280,11 @@ func patterns(routes []web.Route) []*regexp.Regexp {
 		if strings.HasSuffix(path, "/") {
 			text += ".+"
 		}
-		all = append(all, regexp.MustCompile("^"+method+" "+text+`(\?.*)?$`))
+		all[method+" "+path] = regexp.MustCompile("^" + method + " " + text + `(\?.*)?$`)
 	}
 	for _, r := range api.Table() {
-		text := regexp.QuoteMeta(r.Method + " " + api.Root + r.Path)
-		all = append(all, regexp.MustCompile("^"+argument.ReplaceAllString(text, "[^/?]+")+`(\?.*)?$`))
+		verb := r.Method + " " + api.Root + r.Path
+		all[verb] = regexp.MustCompile("^" + argument.ReplaceAllString(regexp.QuoteMeta(verb), "[^/?]+") + `(\?.*)?$`)
 	}
 	return all
 }
