@@ -428,20 +428,6 @@ func TestFailureInTheStream(t *testing.T) {
 	}
 }
 
-// What somebody used is counted for them.
-func TestCounted(t *testing.T) {
-	h := newChatHouse(t, agenttest.Say("one"), agenttest.Say("two"))
-	h.chat(hello)
-	h.caller = people.Principal{ID: "telegram:42", Scope: people.Chat, Token: "ann", TokenID: "9"}
-	h.chat(hello)
-	for owner, want := range map[string]int64{people.OperatorID: 10, "telegram:42": 10} {
-		n, err := h.store.Sum(t.Context(), openai.CountInput, owner, "20200101", "21000101")
-		if err != nil || n != want {
-			t.Errorf("%s used %d tokens, %v, want %d", owner, n, err, want)
-		}
-	}
-}
-
 // A stream is never silent for long: a comment says that it lives, before the answer
 // begins and after.
 func TestBeat(t *testing.T) {

@@ -170,9 +170,6 @@ func (s *server) converse(w http.ResponseWriter, r *http.Request, body []byte, a
 		}
 	}
 	to.done(out)
-	if !replayed {
-		s.count(r.Context(), who.ID, reply.Usage)
-	}
 	return nil
 }
 

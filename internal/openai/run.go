@@ -23,8 +23,8 @@ const (
 	// ownChannel begins the key under which turns without a conversation appear in logs
 	// and tools. No conversation has it.
 	ownChannel = "api"
-	// countWithin bounds the counting of what a turn used.
-	countWithin = 5 * time.Second
+	// keepWithin bounds the keeping of an answer.
+	keepWithin = 5 * time.Second
 )
 
 // sink writes an answer to a client. One goroutine calls it.
@@ -68,9 +68,6 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, body []byte, a *
 		w.Header().Set("Idempotency-Replayed", "true")
 	}
 	to.done(out)
-	if !replayed {
-		s.count(r.Context(), caller(r).ID, out.Usage)
-	}
 	return nil
 }
 
@@ -137,7 +134,7 @@ func (s *server) produce(ctx context.Context, who people.Principal, try *attempt
 		return nil, false, &respond.Refusal{Status: http.StatusBadGateway, NoRepeat: true, Sentence: "The model did not call the tool that tool_choice requires."}
 	}
 	// The client must get what is kept for it, even if it hangs up now.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepWithin)
 	defer cancel()
 	if a.store != nil {
 		if err := a.store(ctx, &got, added, ""); err != nil {
@@ -206,25 +203,4 @@ func (s *server) withParts(ctx context.Context, owner string, msgs []sessions.Me
 		}
 	}
 	return all, nil
-}
-
-// The kinds of the counts of what somebody used through this API.
-const (
-	CountRequests = "api_requests"
-	CountInput    = "api_input_tokens"
-	CountOutput   = "api_output_tokens"
-)
-
-// count counts what an answer used. A crash before it loses the count.
-func (s *server) count(ctx context.Context, owner string, u sessions.Usage) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countWithin)
-	defer cancel()
-	day := s.Now().UTC().Format("20060102")
-	err := s.Store.Count(ctx,
-		sessions.Count{Kind: CountRequests, Owner: owner, Day: day, N: 1},
-		sessions.Count{Kind: CountInput, Owner: owner, Day: day, N: int64(u.Input)},
-		sessions.Count{Kind: CountOutput, Owner: owner, Day: day, N: int64(u.Output)})
-	if err != nil {
-		s.Logger.Warn("what a request used is not counted", "err", err)
-	}
 }

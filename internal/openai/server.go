@@ -34,13 +34,11 @@ type Turns interface {
 // ErrStopping is the error of [Turns] when the daemon stops.
 var ErrStopping = errors.New("openai: Dragoman is stopping")
 
-// Store keeps what repeats need, and counts. The comments at engine.Store are the
-// contract.
+// Store keeps what repeats need. The comments at engine.Store are the contract.
 type Store interface {
 	Notes(ctx context.Context, f sessions.NoteFilter) ([]sessions.Note, error)
 	ChangeNotes(ctx context.Context, kind, owner string, change func(have []sessions.Note) (put []sessions.Note, remove []string, err error)) error
 	AddNotes(ctx context.Context, notes ...sessions.Note) error
-	Count(ctx context.Context, add ...sessions.Count) error
 }
 
 // Options are what the API works with. All fields but Logger and Now must be set.
