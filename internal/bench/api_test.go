@@ -24,7 +24,11 @@ const (
 	apiPairs = 5
 	// apiClients is how many programs, or people, ask at the same time.
 	apiClients = 100
-	apiToken   = "the-token-of-this-measurement"
+	// apiTurns is how many questions each of them asks in a round, in a chat that is new.
+	// They lead to one summary, so every kind of turn reads histories of the same lengths,
+	// however fast it is.
+	apiTurns = 46
+	apiToken = "the-token-of-this-measurement"
 )
 
 // apiKind is a way in which turns begin.
@@ -38,50 +42,117 @@ const (
 	byRoom    apiKind = "API, in a conversation"
 )
 
+// apiCost is what turns of a kind cost the daemon.
+type apiCost struct{ ms, kilobytes, objects float64 }
+
 // TestBenchAPI compares the CPU of the daemon for a turn of OpenAI's API with that for a
 // turn of a channel, in interleaved rounds in one daemon.
 func TestBenchAPI(t *testing.T) {
 	if os.Getenv("DRAGOMAN_BENCH") != "1" {
 		t.Skip("measures for minutes; run it with: make bench-api")
 	}
-	const warm, long = time.Second, 5 * time.Second
 	listen := freeListen(t)
 	h := newHouse(t, build(t), plan{http: fmt.Sprintf("{listen: %q, token: %s}", listen, apiToken)})
 	d := h.start()
 	defer d.stop()
 	programs := newPrograms(t, "http://"+listen)
 	kinds := []apiKind{byChannel, byGiven, byStream, byRoom}
-	cost := map[apiKind][]float64{}   // ms of CPU a turn
-	ratios := map[apiKind][]float64{} // to the channel's turn of the same round
-	h.saturate(d.used, apiClients, warm, long)
+	costs := map[apiKind][]apiCost{}
+	chats := 0 // that there were so far
+	measure := func(kind apiKind, turns int) apiCost {
+		first := chats
+		chats += apiClients
+		bytes, objects := allocated(t, listen, apiToken)
+		b := busy{daemon: d.used(), own: ownCPU(), others: machineCPU()}
+		began := time.Now()
+		calls := h.model.Count()
+		if kind == byChannel {
+			h.talk(firstChat+int64(first), apiClients, turns)
+		} else {
+			programs.talk(kind, first, turns)
+		}
+		if stored := kind == byChannel || kind == byRoom; stored && turns == apiTurns {
+			h.summarised(calls + apiClients*(turns+1))
+		}
+		b.window = time.Since(began)
+		b.daemon = d.used() - b.daemon
+		b.own = ownCPU() - b.own
+		b.others = machineCPU() - b.others - b.daemon - b.own
+		bytesAfter, objectsAfter := allocated(t, listen, apiToken)
+		n := float64(apiClients * turns)
+		c := apiCost{ms: float64(b.daemon) / 1e6 / n, kilobytes: (bytesAfter - bytes) / 1e3 / n, objects: (objectsAfter - objects) / n}
+		t.Logf("%s: %.0f turns/s, %.3f ms of CPU, %.0f kB and %.0f objects a turn, %.2f requests to the model, others used %.2f cores", kind,
+			n/b.window.Seconds(), c.ms, c.kilobytes, c.objects, float64(h.model.Count()-calls)/n, max(b.others.Seconds()/b.window.Seconds(), 0))
+		return c
+	}
+	for _, kind := range kinds {
+		measure(kind, apiTurns/4) // what the first turns of a process make stays
+	}
 	for round := range apiPairs {
-		took := map[apiKind]float64{}
 		order := slices.Clone(kinds)
 		if round%2 == 1 { // whoever is first meets another machine
 			slices.Reverse(order)
 		}
 		for _, kind := range order {
-			var b busy
-			if kind == byChannel {
-				b = h.saturate(d.used, apiClients, warm, long)
-			} else {
-				b = programs.saturate(d.used, kind, warm, long)
-			}
-			took[kind] = float64(b.daemon) / 1e6 / float64(max(b.answers, 1))
-			t.Logf("round %d, %s: %.0f turns/s, %.3f ms of CPU a turn, others used %.2f cores", round+1, kind,
-				float64(b.answers)/b.window.Seconds(), took[kind], max(b.others.Seconds()/b.window.Seconds(), 0))
-		}
-		for _, kind := range kinds {
-			cost[kind] = append(cost[kind], took[kind])
-			ratios[kind] = append(ratios[kind], took[kind]/took[byChannel])
+			costs[kind] = append(costs[kind], measure(kind, apiTurns))
 		}
 	}
 	var table strings.Builder
-	fmt.Fprintf(&table, "| turn | ms of CPU: median of %d (least to most) | of a channel's turn: median (least to most) |\n|---|---|---|\n", apiPairs)
+	fmt.Fprintf(&table, "| turn | ms of CPU: median of %d (least to most) | of a channel's turn: median (least to most) | kB | objects |\n|---|---|---|---|---|\n", apiPairs)
 	for _, kind := range kinds {
-		fmt.Fprintf(&table, "| %s | %s | %s |\n", kind, ranged(cost[kind], 3), ranged(ratios[kind], 2))
+		var ms, ratios, kilobytes, objects []float64
+		for i, c := range costs[kind] {
+			ms = append(ms, c.ms)
+			ratios = append(ratios, c.ms/costs[byChannel][i].ms) // of the same round
+			kilobytes = append(kilobytes, c.kilobytes)
+			objects = append(objects, c.objects)
+		}
+		slices.Sort(kilobytes)
+		slices.Sort(objects)
+		fmt.Fprintf(&table, "| %s | %s | %s | %.0f | %.0f |\n", kind, ranged(ms, 3), ranged(ratios, 2), percentile(kilobytes, 50), percentile(objects, 50))
 	}
 	t.Logf("\n%s", table.String())
+}
+
+// summarised waits for the last summaries, so that they are counted where they belong:
+// until the model was asked so often.
+func (h *house) summarised(calls int) {
+	h.t.Helper()
+	for end := time.Now().Add(10 * time.Second); h.model.Count() < calls && time.Now().Before(end); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if n := h.model.Count(); n != calls {
+		h.t.Logf("the model was asked %d times, want %d: one summary for each chat", n, calls)
+	}
+}
+
+// talk has each of some new chats ask so many questions, the next one when the last is
+// answered.
+func (h *house) talk(first int64, chats, turns int) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), 5*time.Minute)
+	defer cancel()
+	h.people.reset()
+	left := map[int64]int{}
+	for i := range int64(chats) {
+		left[first+i] = turns - 1
+		h.people.ask(first + i)
+	}
+	for len(left) > 0 {
+		select {
+		case chat := <-h.people.news:
+			if left[chat] == 0 {
+				delete(left, chat)
+				continue
+			}
+			left[chat]--
+			h.people.ask(chat)
+		case <-ctx.Done():
+			h.t.Errorf("%d chats wait for an answer", len(left))
+			return
+		}
+	}
+	h.settle()
 }
 
 // ranged is the median of what was measured, and its spread.
@@ -116,42 +187,26 @@ func newPrograms(t *testing.T, url string) *programs {
 	return &programs{t: t, url: url, http: &http.Client{Transport: transport}}
 }
 
-// saturate has every client ask, one question after the other. The first part of the time
-// is not counted.
-func (p *programs) saturate(used func() time.Duration, kind apiKind, warm, long time.Duration) busy {
+// talk has every client ask so many questions, one after the other: in rooms of that
+// number and the following ones, if they are in a conversation.
+func (p *programs) talk(kind apiKind, room, turns int) {
 	p.t.Helper()
-	ctx, stop := context.WithCancel(p.t.Context())
-	defer stop()
-	var answers atomic.Int64
 	var asking sync.WaitGroup
 	for client := range apiClients {
 		asking.Go(func() {
-			for ctx.Err() == nil {
-				p.ask(kind, client)
-				answers.Add(1)
+			for range turns {
+				p.ask(kind, room+client)
 			}
 		})
 	}
-	time.Sleep(warm)
-	b := busy{daemon: used(), own: ownCPU(), others: machineCPU()}
-	began := time.Now()
-	before := answers.Load()
-	time.Sleep(long)
-	b.window = time.Since(began)
-	b.answers = int(answers.Load() - before)
-	b.daemon = used() - b.daemon
-	b.own = ownCPU() - b.own
-	b.others = machineCPU() - b.others - b.daemon - b.own
-	stop()
 	asking.Wait()
 	if n := p.wrong.Swap(0); n > 0 {
 		p.t.Errorf("%s: %d answers are wrong", kind, n)
 	}
-	return b
 }
 
 // ask asks what people ask on a channel, and reads the answer.
-func (p *programs) ask(kind apiKind, client int) {
+func (p *programs) ask(kind apiKind, room int) {
 	mark := p.count.Add(1)
 	body, err := json.Marshal(map[string]any{
 		"model": "dragoman", "stream": kind == byStream,
@@ -167,7 +222,7 @@ func (p *programs) ask(kind apiKind, client int) {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+apiToken)
 	if kind == byRoom {
-		req.Header.Set("X-Session-Key", fmt.Sprintf("web:bench-%d", client))
+		req.Header.Set("X-Session-Key", fmt.Sprintf("web:bench-%d", room))
 	}
 	resp, err := p.http.Do(req)
 	if err != nil {
