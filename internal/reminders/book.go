@@ -297,25 +297,6 @@ func (b *Book) Cancel(ctx context.Context, a Asker, name string) (said string, e
 	return fmt.Sprintf("Cancelled reminder %s: %s", found.name, found.words()), nil
 }
 
-// Snooze makes another reminder of text, which has just been delivered and whose words have
-// those origins. until is like "10m", "1h" or "tomorrow".
-func (b *Book) Snooze(ctx context.Context, a Asker, text, until string) (said string, err error) {
-	owner, err := a.owner()
-	if err != nil {
-		return "", err
-	}
-	_, zone, err := b.zoneOf(ctx, owner)
-	if err != nil {
-		return "", err
-	}
-	until = strings.ToLower(strings.TrimSpace(until))
-	when := heartbeat.When{In: until}
-	if until == "tomorrow" {
-		when = heartbeat.When{At: b.o.Now().In(zone).AddDate(0, 0, 1).Format("2006-01-02T15:04")}
-	}
-	return b.Make(ctx, a, heartbeat.Order{Text: text, When: when})
-}
-
 // wrap names what failed, unless err is a sentence for whoever asked.
 func wrap(what string, err error) error {
 	refusal, refused := errors.AsType[heartbeat.Refusal](err)

@@ -8,7 +8,8 @@ import (
 	"dragoman/sessions"
 )
 
-// The methods of this file are those of agent/tools.Reminders.
+// The methods of this file are those of agent/tools.Reminders and of
+// internal/gateway.Reminders.
 
 // askerOf is who makes the call c.
 func askerOf(c agent.Call) Asker {
@@ -55,4 +56,23 @@ func mark(c agent.Call, r reminder) {
 	if !r.Maker.Is(c.Person) {
 		c.Mark(sessions.OriginOthers)
 	}
+}
+
+// SnoozeJob is Snooze for a person's command.
+func (b *Book) SnoozeJob(ctx context.Context, c agent.Call, id, until string) (said string, err error) {
+	return b.Snooze(ctx, askerOf(c), id, until)
+}
+
+// MaySnooze is CanSnooze for a person's words.
+func (b *Book) MaySnooze(ctx context.Context, c agent.Call) (bool, error) {
+	return b.CanSnooze(ctx, askerOf(c))
+}
+
+// KeepZone is SetZone for a person's command.
+func (b *Book) KeepZone(ctx context.Context, c agent.Call, name string) (said string, err error) {
+	zone, err := b.SetZone(ctx, askerOf(c), name)
+	if err != nil {
+		return "", err
+	}
+	return "From now on I take the times that you say as those of " + zone.String() + ".", nil
 }

@@ -207,10 +207,30 @@ func TestLimits(t *testing.T) {
 
 func TestSnooze(t *testing.T) {
 	w := newWorld(t)
-	snooze := func(until string) string { return w.said(w.book.Snooze(t.Context(), ann, "call Ann", until)) }
-	want(t, snooze("10m"), "Reminder r1: Saturday 28 November 2026, 11:10 (Europe/Berlin), in 10 minutes, here. Undo: /jobs")
-	want(t, snooze("Tomorrow"), "Reminder r2: Sunday 29 November 2026, 11:00 (Europe/Berlin), in 24 hours, here. Undo: /jobs"+zoneUnknown)
-	want(t, snooze("later"), `refused: in "later": want hours, minutes and seconds, like 1h30m; write a day as at`)
+	snooze := func(a reminders.Asker, name, until string) string {
+		return w.said(w.book.Snooze(t.Context(), a, name, until))
+	}
+	w.make(ann, at("call Bob", "2026-11-28T12:00"))
+	w.make(ann, heartbeat.Order{Text: "stretch", When: heartbeat.When{Every: "2h"}})
+	const nothing = "refused: no reminder of yours has come due here lately"
+	want(t, snooze(ann, "", "10m"), nothing)
+	w.pass(time.Hour)
+	want(t, snooze(bobThere, "", "10m"), nothing)
+	want(t, snooze(annThere, "", "10m"), nothing) // it came due elsewhere
+	want(t, snooze(ann, "", "later"), `refused: in "later": want hours, minutes and seconds, like 1h30m; write a day as at`)
+	want(t, snooze(ann, "", "10m"), "Reminder r3: Saturday 28 November 2026, 12:10 (Europe/Berlin), in 10 minutes, here. Undo: /jobs")
+	want(t, snooze(ann, "r1", "10m"), nothing) // it was put off
+	w.pass(10 * time.Minute)
+	want(t, strings.Join(w.delivered("telegram:42"), "|"), "call Bob|call Bob")
+	w.pass(50 * time.Minute)
+	want(t, snooze(ann, "", "Tomorrow"), "Reminder r4: Sunday 29 November 2026, 13:00 (Europe/Berlin), in 24 hours, here. Undo: /jobs"+zoneUnknown)
+	if got := w.list(ann); strings.Count(got, "stretch") != 2 {
+		t.Errorf("the list is %q, want the one that repeats and its snooze", got)
+	}
+	w.pass(25 * time.Hour)
+	if got := w.delivered("telegram:42"); !strings.HasPrefix(got[len(got)-1], "stretch\n\n(was due at 13:00;") {
+		t.Errorf("delivered %q", got)
+	}
 }
 
 // What a reminder is made of stays as tainted, also by who changes it.

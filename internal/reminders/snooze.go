@@ -1,0 +1,78 @@
+package reminders
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"dragoman/heartbeat"
+	"dragoman/sessions"
+)
+
+// snoozable is how long after it came due a reminder is meant by "snooze 1h".
+const snoozable = 24 * time.Hour
+
+// Snooze makes another reminder of what has come due where a asks: of the one called name,
+// or of the last one of theirs for "". until is like "10m", "1h" or "tomorrow". One that
+// repeats keeps its rhythm.
+func (b *Book) Snooze(ctx context.Context, a Asker, name, until string) (said string, err error) {
+	owner, err := a.owner()
+	if err != nil {
+		return "", err
+	}
+	r, found, err := b.lastFired(ctx, a, owner, name)
+	if err != nil {
+		return "", err
+	}
+	if !found {
+		return "", refuse("no reminder of yours has come due here lately")
+	}
+	_, zone, err := b.zoneOf(ctx, owner)
+	if err != nil {
+		return "", err
+	}
+	until = strings.ToLower(strings.TrimSpace(until))
+	when := heartbeat.When{In: until}
+	if until == "tomorrow" {
+		when = heartbeat.When{At: b.o.Now().In(zone).AddDate(0, 0, 1).Format("2006-01-02T15:04")}
+	}
+	a.Taint = append(a.Taint, r.Origins...)
+	said, err = b.Make(ctx, a, heartbeat.Order{Text: r.Text, Prompt: r.Prompt, When: when})
+	if err != nil || !r.Done {
+		return said, err
+	}
+	err = b.store.ChangeNotes(ctx, Kind, owner, func([]sessions.Note) (put []sessions.Note, remove []string, err error) {
+		return nil, []string{r.name}, nil // a second press finds nothing
+	})
+	return said, err
+}
+
+// CanSnooze reports whether a reminder of a has come due lately where they are.
+func (b *Book) CanSnooze(ctx context.Context, a Asker) (bool, error) {
+	owner, err := a.owner()
+	if err != nil {
+		return false, nil //nolint:nilerr // whose would it be?
+	}
+	_, found, err := b.lastFired(ctx, a, owner, "")
+	return found, err
+}
+
+// lastFired is the reminder of owner that came due last where a is, or the one called name.
+func (b *Book) lastFired(ctx context.Context, a Asker, owner, name string) (last reminder, found bool, err error) {
+	if name != "" {
+		name = cleanName(name)
+	}
+	notes, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: Kind, Owner: owner, Name: name})
+	if err != nil {
+		return last, false, wrap("find what came due", err)
+	}
+	for _, n := range notes {
+		r, is := read(n)
+		recent := b.o.Now().Sub(r.Fired) < snoozable || name != ""
+		if is && r.Key == a.Key && !r.Fired.IsZero() && recent && r.Fired.After(last.Fired) {
+			last = r
+			found = true
+		}
+	}
+	return last, found, nil
+}
