@@ -47,9 +47,9 @@ func (k keys) markup() *models.InlineKeyboardMarkup {
 // choicePrefix begins the data of a button that answers a question.
 const choicePrefix = "a:"
 
-// choiceForm is that data. A changed client can send any data, so it must not become any
+// choiceForm is that data, also of a button that puts off a reminder. A changed client can send any data, so it must not become any
 // command.
-var choiceForm = lazily.Compile(`^` + choicePrefix + `(allow|always|deny):([a-z0-9]{1,40})$`)
+var choiceForm = lazily.Compile(`^` + choicePrefix + `(allow|always|deny|snooze):([a-z0-9]{1,40})$`)
 
 // choice is the command that the data of a pressed button means, "" if it answers no
 // question.

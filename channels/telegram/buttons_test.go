@@ -209,6 +209,23 @@ func TestChoices(t *testing.T) {
 	}
 }
 
+// A reminder is put off by a button under it.
+func TestSnoozeButtons(t *testing.T) {
+	n := newNetwork(t)
+	c := n.open(t, telegram.Options{})
+	inbox := n.run(t, c)
+	m := n.out("call Ann")
+	m.Choices = []channels.Choice{{Label: "10 min", Command: "snooze", Subject: "r7in10mof0123abcd"}}
+	if _, err := c.Send(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	n.answered(t, n.chat.Press(n.ann, n.lastID(n.chat.ID()), "10 min"))
+	n.settled(t)
+	if got := inbox.Messages(); len(got) != 1 || got[0].Text != "/snooze r7in10mof0123abcd" {
+		t.Errorf("stored %+v, want the command", got)
+	}
+}
+
 // A changed client cannot make any command of a press.
 func TestForgedChoices(t *testing.T) {
 	n := newNetwork(t)

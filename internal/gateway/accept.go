@@ -30,6 +30,10 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 	if err != nil {
 		return err
 	}
+	m, err = g.asSnooze(ctx, m)
+	if err != nil {
+		return err
+	}
 	verdict, err := g.opts.Gate.MayTalk(ctx, m)
 	if err != nil {
 		return err

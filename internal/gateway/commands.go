@@ -42,6 +42,8 @@ var commands = []knownCommand{
 	{Name: "remember", Help: "make me remember something", Needs: (*Gateway).hasMemory},
 	{Name: "forget", Help: "make me forget something, by its number", Needs: (*Gateway).hasMemory},
 	{Name: "undo", Help: "take back what I forgot or replaced last in my memory", Needs: (*Gateway).hasMemory},
+	{Name: "jobs", Help: "show your reminders; /jobs cancel r7 removes one", Needs: (*Gateway).hasReminders},
+	{Name: "snooze", Help: "put off the reminder that came last, like /snooze 1h", Needs: (*Gateway).hasReminders},
 	{Name: "approvals", Help: "show what waits for your yes, and what is always allowed", Needs: (*Gateway).asks},
 	{Name: "allow", Help: "allow what I asked about, by its code", Needs: (*Gateway).asks},
 	{Name: "deny", Help: "refuse what I asked about, by its code", Needs: (*Gateway).asks},
@@ -140,6 +142,8 @@ func (g *Gateway) command(ctx context.Context, c command) (done struct{}, err er
 		text, err = g.approvals(ctx, m)
 	case "memory", "remember", "forget", "undo":
 		text, err = g.aboutMemory(ctx, m, c.Name)
+	case "jobs", "snooze":
+		text, err = g.aboutReminders(ctx, m, c.Name)
 	case "status":
 		text, err = g.statusText(ctx, m.Key)
 	case "start":

@@ -100,6 +100,9 @@ func (in intake) Press(ctx context.Context, m channels.Inbound) (say string, err
 			return say, err
 		}
 	}
+	if command == "snooze" && !mayPressSnooze(m) {
+		return sayNotYourJob, nil
+	}
 	if command == "stop" {
 		say, err := onNode(ctx, in.g, sessions.Peer{Key: m.Key}, callPress, m, in.g.press)
 		if say != "" || err != nil {

@@ -80,6 +80,8 @@ type Options struct {
 	Known func(ctx context.Context, k channels.Key, p channels.Person) (string, []sessions.Origin, error)
 	// Heartbeats are the configured jobs. Nil: there are none.
 	Heartbeats Heartbeats
+	// Reminders are what commands show and change. Nil: there are none.
+	Reminders Reminders
 	// Media keeps files. Nil: the model only sees their names.
 	Media Media
 	// Events receives each event. Nil: nobody listens.

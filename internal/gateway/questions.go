@@ -46,7 +46,7 @@ func QuestionOf(delivery string) string {
 func choices(d sessions.Delivery) []channels.Choice {
 	id, always := asks(d)
 	if id == "" {
-		return nil
+		return snoozeChoices(d)
 	}
 	list := []channels.Choice{{Label: "Allow once", Command: "allow", Subject: id}, {Label: "Deny", Command: "deny", Subject: id}}
 	if always {

@@ -10,7 +10,9 @@ import (
 
 	"dragoman/agent"
 	"dragoman/channels"
+	"dragoman/heartbeat"
 	"dragoman/internal/gateway"
+	"dragoman/internal/reminders"
 	"dragoman/sessions"
 )
 
@@ -72,6 +74,113 @@ func TestAPromptOfAReminder(t *testing.T) {
 		synctest.Wait()
 		if last := inputs(ran[len(ran)-1]); last != "and tomorrow?" {
 			t.Errorf("the next turn is asked %q", last)
+		}
+	})
+}
+
+// booked starts a world with reminders, and a clock that the runner of them follows.
+func booked(t *testing.T) (*world, *reminders.Book) {
+	var book *reminders.Book
+	w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
+		book = reminders.New(w.mem, reminders.Options{Zone: time.UTC})
+		o.Reminders = book
+		o.Heartbeats = jobs{}
+	})
+	go func() {
+		_ = reminders.NewRunner(book, w.mem, w.gw, reminders.RunnerOptions{}).Run(t.Context())
+	}()
+	return w, book
+}
+
+// schedule makes a reminder of person in k.
+func schedule(t *testing.T, book *reminders.Book, k, person string, private bool, o heartbeat.Order) {
+	t.Helper()
+	_, err := book.Make(t.Context(), reminders.Asker{Key: channels.MustKey(k), Person: channels.Person{IDs: []string{person}}, Private: private}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What people type about their reminders, with and without a slash.
+func TestRemindersByCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, book := booked(t)
+		for _, step := range []struct{ say, want string }{
+			{"/jobs", "There are no reminders here.\n/jobs cancel r1 removes r1. /jobs zone Europe/Rome tells me where you are."},
+			{"/snooze 1h", "No reminder of yours has come due here lately."},
+			{"snooze 1h", "echo snooze 1h"},
+			{"/jobs zone Mars", `There is no time zone "Mars"; use an IANA name like Europe/Rome or UTC.`},
+			{"/jobs zone Europe/Rome", "From now on I take the times that you say as those of Europe/Rome."},
+			{"/jobs help", "Write /jobs to see your reminders, /jobs cancel r1 to remove one, or /jobs zone Europe/Rome to tell me where you are."},
+			{"/snooze", "Write for how long after the command: /snooze 10m, /snooze 1h or /snooze tomorrow."},
+		} {
+			w.hears(step.say, step.want)
+		}
+		schedule(t, book, "net:1", "1", true, heartbeat.Order{Text: "call Ann", When: heartbeat.When{In: "1h"}})
+		time.Sleep(61 * time.Minute)
+		synctest.Wait()
+		if got := w.net.texts("1"); got[len(got)-1] != "call Ann" {
+			t.Fatalf("the person reads %q", got)
+		}
+		w.hears("Snooze 10m", "Reminder r2: Saturday 1 January 2000, 02:")
+		time.Sleep(11 * time.Minute)
+		synctest.Wait()
+		if got := w.net.texts("1"); got[len(got)-1] != "call Ann" {
+			t.Errorf("after ten minutes the person reads %q", got)
+		}
+		w.hears("/snooze r2 tomorrow", "Reminder r3: Sunday 2 January 2000, 02:")
+		w.hears("/jobs cancel r3", "Cancelled reminder r3: call Ann")
+	})
+}
+
+// hears says text as person 1 and wants an answer that begins with want.
+func (w *world) hears(text, want string) {
+	w.t.Helper()
+	w.say("1", text)
+	time.Sleep(10 * time.Second)
+	synctest.Wait()
+	got := w.net.texts("1")
+	if len(got) == 0 || !strings.HasPrefix(got[len(got)-1], want) {
+		w.t.Errorf("to %q the person reads %q, want %q", text, got, want)
+	}
+}
+
+// Buttons under a delivered reminder are its maker's.
+func TestButtonsOfAReminder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, book := booked(t)
+		schedule(t, book, "net:1", "1", true, heartbeat.Order{Text: "call Ann", When: heartbeat.When{In: "1h"}})
+		time.Sleep(61 * time.Minute)
+		synctest.Wait()
+		sent := w.net.sent[len(w.net.sent)-1]
+		var labels []string
+		for _, c := range sent.Choices {
+			labels = append(labels, c.Label)
+		}
+		if !slices.Equal(labels, []string{"10 min", "1 hour", "Tomorrow"}) {
+			t.Fatalf("the buttons are %q", labels)
+		}
+		press := channels.Inbound{
+			Key: sent.Key, ID: "press1", Private: true, Addressed: true, Sender: channels.Person{IDs: []string{"2"}},
+			Text: "/snooze " + sent.Choices[0].Subject,
+		}
+		say, err := w.in.(channels.Presser).Press(t.Context(), press)
+		if err != nil || say != "This reminder is somebody else's." {
+			t.Errorf("another person's press: %q, %v", say, err)
+		}
+		press.Sender.IDs = []string{"1"}
+		for _, id := range []string{"press2", "press3"} { // a double tap
+			press.ID = id
+			_, err = w.in.(channels.Presser).Press(t.Context(), press)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		got := strings.Join(w.net.texts("1"), "|")
+		if strings.Count(got, "in 10 minutes") != 1 || !strings.HasSuffix(got, "No reminder of yours has come due here lately.") {
+			t.Errorf("the person reads %q, want one reminder put off", got)
 		}
 	})
 }

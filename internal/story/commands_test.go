@@ -55,6 +55,8 @@ var commandRows = []commandRow{
 	{say: "/forget 1", want: "#1"},
 	{say: "/memory", want: "I remember nothing about you", in: ofThisChat},
 	{say: "/undo", want: "The bins are collected on Fridays."},
+	{say: "/jobs", want: "There are no reminders here."},
+	{say: "/snooze 1h", want: "No reminder of yours has come due here lately."},
 	{say: "/approvals", want: "No question waits for an answer here"},
 	{say: "/allow", want: whichQuestion},
 	{say: "/deny", want: whichQuestion},
