@@ -435,16 +435,16 @@ func (r *run) age() time.Duration {
 // that were steered into it. What a person's client cut in pieces is one message, with one
 // time.
 func (r *run) joined(steered map[int64]bool) (all []channels.Inbound) {
-	var last channels.Inbound // before it was joined with others
-	for _, w := range r.rows {
-		if steered[w.Seq] {
+	var last *channels.Inbound // before it was joined with others
+	for i := range r.rows {
+		if steered[r.rows[i].Seq] {
 			continue
 		}
-		m := w.Inbound
-		if len(all) > 0 && r.continues(&last, &m) {
+		m := &r.rows[i].Inbound
+		if len(all) > 0 && r.continues(last, m) {
 			all[len(all)-1].Text += "\n" + m.Text
 		} else {
-			all = append(all, m)
+			all = append(all, *m)
 		}
 		last = m
 	}
