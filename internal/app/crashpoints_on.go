@@ -110,6 +110,10 @@ func (s crashStore) AddNotes(ctx context.Context, notes ...sessions.Note) error 
 	return around("notes."+kind, func() error { return s.Store.AddNotes(ctx, notes...) })
 }
 
+func (s crashStore) Remind(ctx context.Context, m sessions.Reminding) error {
+	return around("remind", func() error { return s.Store.Remind(ctx, m) })
+}
+
 func (s crashStore) Unpair(ctx context.Context, channel, person string) error {
 	return around("unpair", func() error { return s.Store.Unpair(ctx, channel, person) })
 }
