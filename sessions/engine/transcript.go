@@ -183,7 +183,8 @@ func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Sum
 }
 
 // Messages reads the transcript of k over all generations in pages: at most limit
-// messages with Seq > after, oldest first.
+// messages with Seq > after, oldest first. A conversation that there is not has none, and
+// that is no error.
 func (s *Store) Messages(ctx context.Context, k channels.Key, after int64, limit int) (list []sessions.Message, err error) {
 	v := s.viewOf(ctx, k)
 	if v.err != nil || limit <= 0 {
