@@ -19,6 +19,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/api"
 	"dragoman/internal/app"
+	"dragoman/internal/people"
 	"dragoman/internal/storage"
 	"dragoman/internal/web"
 	"dragoman/sessions"
@@ -120,7 +121,11 @@ func newMatrix(t *testing.T) *matrix {
 		}
 		restoreTalk(t, r.admin, channels.MustKey(othersTalk))
 	}
-	for _, scope := range []string{"chat", "read", "operate", "admin"} {
+	for _, one := range people.Scopes() {
+		scope := string(one)
+		if !slices.Contains(scopeColumns, scope) {
+			t.Fatalf("testdata/scopes.txt and scopeColumns have no column for the scope %s", scope)
+		}
 		m.token[scope] = m.create(m.guarded.admin, api.NewToken{Name: "t-" + scope, Scope: scope})
 	}
 	m.token["other"] = m.create(m.guarded.admin, api.NewToken{Name: "t-other", Scope: "admin", Person: "telegram:1"})
