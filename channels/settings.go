@@ -131,7 +131,8 @@ type Setup struct {
 	// Shared: several nodes have this channel, and one of them runs it at a time. Another
 	// one that takes over ends Run with ErrElsewhere.
 	Shared bool
-	// ReadFile reads a file that a setting names. Adapters themselves read none.
+	// ReadFile reads a file that a setting names. What an adapter opens by itself is its
+	// own: its state, or a folder that is its network.
 	ReadFile func(path string) ([]byte, error)
 	// Proxy chooses the proxy of a request, as in http.Transport.
 	Proxy func(*http.Request) (*url.URL, error)
