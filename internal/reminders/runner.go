@@ -224,7 +224,10 @@ func (r *Runner) miss(ctx context.Context, n sessions.Note, rem reminder, next t
 	rem.Missed += count
 	rem.Done = next.IsZero()
 	why := fmt.Sprintf("%d came due while the daemon could not deliver them", count)
-	if count == 1 {
+	switch {
+	case count > maxOverdue:
+		why = "at least " + why
+	case count == 1:
 		why = "it came due while the daemon could not deliver it"
 	}
 	return r.end(ctx, occurrence(n, rem, "missed", why), rem, next)

@@ -276,3 +276,60 @@ func TestRunWakes(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 }
+
+// With a person, their reminders and their zone are erased; those of others stay.
+func TestErased(t *testing.T) {
+	w := newWorld(t)
+	w.make(ann, heartbeat.Order{Text: "call Bob", When: heartbeat.When{At: "2026-11-28T20:00"}, Zone: "Asia/Tokyo"})
+	w.make(annThere, at("bring cake", "2026-11-28T20:00"))
+	w.make(bobThere, at("bring tea", "2026-11-28T20:00"))
+	_, err := w.store.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "telegram", ID: "42"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, w.list(ann), "There are no reminders here.")
+	w.pass(9 * time.Hour)
+	want(t, strings.Join(w.delivered("telegram:42"), "|"), "")
+	want(t, strings.Join(w.delivered("telegram:-100"), "|"), "For Bob: bring tea")
+	if got := w.make(ann, at("call", "2026-11-30T09:00")); !strings.Contains(got, "(Europe/Berlin)") {
+		t.Errorf("after the erasure: %q, want that the zone is forgotten", got)
+	}
+}
+
+// A reminder comes when the clocks of its zone say so, on days when they jump and on one
+// that is no day.
+func TestClocksThatJump(t *testing.T) {
+	for _, test := range []struct{ zone, now, at, due string }{
+		{"Europe/Berlin", "2027-03-27T12:00:00Z", "2027-03-28T02:30", "2027-03-28T01:00:00Z"},
+		{"Europe/Berlin", "2026-10-24T12:00:00Z", "2026-10-25T02:30", "2026-10-25T00:30:00Z"},
+		{"America/New_York", "2027-03-13T12:00:00Z", "2027-03-14T02:30", "2027-03-14T07:00:00Z"},
+		{"America/New_York", "2026-10-31T12:00:00Z", "2026-11-01T01:30", "2026-11-01T05:30:00Z"},
+		{"Australia/Lord_Howe", "2027-10-02T00:00:00Z", "2027-10-03T02:10", "2027-10-02T15:30:00Z"},
+		{"Pacific/Apia", "2011-12-29T12:00:00Z", "2011-12-30T09:00", "2011-12-30T10:00:00Z"},
+	} {
+		t.Run(test.zone+" "+test.at, func(t *testing.T) {
+			w := newWorld(t)
+			w.now, _ = time.Parse(time.RFC3339, test.now)
+			due, _ := time.Parse(time.RFC3339, test.due)
+			said := w.make(ann, heartbeat.Order{Text: "up", Zone: test.zone, When: heartbeat.When{At: test.at}})
+			w.pass(due.Sub(w.now) - time.Second)
+			want(t, strings.Join(w.delivered("telegram:42"), "|"), "")
+			w.pass(time.Second)
+			if got := w.delivered("telegram:42"); len(got) != 1 || got[0] != "up" {
+				t.Errorf("delivered %q at %s, want it now; it was said: %s", got, test.due, said)
+			}
+		})
+	}
+}
+
+// A clock that is set back repeats nothing, and one that is set ahead loses nothing.
+func TestAClockThatIsSet(t *testing.T) {
+	w := newWorld(t)
+	w.make(ann, heartbeat.Order{Text: "pills", When: heartbeat.When{Repeat: &heartbeat.Rule{Freq: "daily", Times: []string{"12:00"}}}})
+	w.pass(time.Hour)
+	w.pass(-30 * time.Minute)
+	w.pass(30 * time.Minute)
+	want(t, strings.Join(w.delivered("telegram:42"), "|"), "pills")
+	w.pass(24*time.Hour + time.Minute)
+	want(t, strings.Join(w.delivered("telegram:42"), "|"), "pills|pills")
+}
