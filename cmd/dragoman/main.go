@@ -105,6 +105,9 @@ var errSaid = errors.New("something is wrong (see above)")
 // errDown ends "status" after it has printed that no daemon runs.
 var errDown = errors.New("no daemon is running (see above)")
 
+// tagWords are what the tags of flags write as ${name}.
+func tagWords() kong.Vars { return kong.Vars{"scopes": scopeList()} }
+
 func run(ctx context.Context, args []string, e *env) int {
 	e.screen, e.answer = e.out, &output{to: e.out}
 	e.out = e.answer
@@ -113,7 +116,7 @@ func run(ctx context.Context, args []string, e *env) int {
 		kong.Name("dragoman"),
 		kong.Description("One assistant, many chats: Telegram, WhatsApp, IRC, a web page, a terminal. Every message is saved to disk before its network is told that it arrived."),
 		kong.Writers(e.out, e.err),
-		kong.Vars{"scopes": scopeList()},
+		tagWords(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 	)
 	if err != nil {

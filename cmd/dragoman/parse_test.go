@@ -10,7 +10,7 @@ import (
 // that one without Run would be noticed by whoever types it.
 func TestCommandsRun(t *testing.T) {
 	var c cli
-	parser := kong.Must(&c)
+	parser := kong.Must(&c, tagWords())
 	count := 0
 	for _, n := range parser.Model.Leaves(false) {
 		count++
