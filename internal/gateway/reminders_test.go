@@ -45,7 +45,9 @@ func (w *world) remind(person, prompt string) {
 // who is no operator. The conversation remembers what it said.
 func TestAPromptOfAReminder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Heartbeats = jobs{} })
+		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) {
+			o.Heartbeats = jobs{"watch": channels.MustKey("net:1")}
+		})
 		var ran []agent.Turn
 		w.agent.run = func(_ context.Context, turn agent.Turn) (string, error) {
 			ran = append(ran, turn)
@@ -84,7 +86,7 @@ func booked(t *testing.T) (*world, *reminders.Book) {
 	w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
 		book = reminders.New(w.mem, reminders.Options{Zone: time.UTC})
 		o.Reminders = book
-		o.Heartbeats = jobs{}
+		o.Heartbeats = jobs{"watch": channels.MustKey("net:1")}
 	})
 	go func() {
 		_ = reminders.NewRunner(book, w.mem, w.gw, reminders.RunnerOptions{}).Run(t.Context())
@@ -130,6 +132,13 @@ func TestRemindersByCommands(t *testing.T) {
 		}
 		w.hears("/snooze r2 tomorrow", "Reminder r3: Sunday 2 January 2000, 02:")
 		w.hears("/jobs cancel r3", "Cancelled reminder r3: call Ann")
+		// The conversation has what came due, so no turn is told again.
+		if got := w.ask("1", "thanks"); got != "thanks" {
+			t.Errorf("the model is asked %q", got)
+		}
+		if all := strings.Join(w.transcript("1"), "|"); strings.Count(all, "came due") != 2 {
+			t.Errorf("the transcript is %q, want both in it", all)
+		}
 	})
 }
 
