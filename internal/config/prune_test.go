@@ -58,9 +58,7 @@ func TestPruneProblems(t *testing.T) {
 		"prune: {hard_percent: 20}\n":                       "prune.hard_percent: is less than prune.soft_percent, so results would never be shortened, only replaced; write 30 or more",
 		"prune: {min_result: 3000}\n":                       "prune.min_result: is not more than prune.head and prune.tail together, so there is nothing to leave out; write more than 3000",
 		"prune: {keep_assistants: -1}\n":                    "prune.keep_assistants: -1 is out of range; write 0 to 1000",
-		"prune: {exempt: [time, red_file]}\n":               `prune.exempt[1]: "red_file" is not a known value; did you mean "read_file"? write read_file or time`,
-		"prune: {exempt: [\" \"]}\n":                        `prune.exempt[0]: " " is not a known value; write read_file or time`,
-		"prune: {exempt: [skill]}\n":                        `prune.exempt[0]: "skill" is not a known value; remove it: there is no such tool`,
+		"prune: {exempt: [\" \"]}\n":                        "prune.exempt[0]: is empty; write a name",
 		"prune: {min_total: -1}\n":                          "prune.min_total: -1 is out of range; write 0 to 100000000",
 		"prune: {preset: claw}\n":                           `prune.preset: "claw" is not a known value; write dragoman, openclaw, sentinel or sparing`,
 		"prune: {preset: openclaw, head: 3000}\n":           "prune.min_result: is not more than prune.head and prune.tail together, so there is nothing to leave out; write more than 4500",
@@ -104,6 +102,24 @@ func TestPrunePresetOfSummaries(t *testing.T) {
 	c := load1(t, "summary: {preset: molf}\nprune: {min_result: 20000}\n")
 	if got := c.Prune.Rules(); got.MinResult != 20_000 || c.Prune.Preset != "sparing" {
 		t.Errorf("with its own number: %+v, want sparing from 20000 on", got)
+	}
+}
+
+// TestExemptNames: a name that no tool has is told, and refuses nothing: the examples of
+// former versions have one.
+func TestExemptNames(t *testing.T) {
+	for text, want := range map[string]string{
+		"prune: {exempt: [time]}\n":                  "",
+		"prune: {exempt: [skill]}\n":                 `prune.exempt[0]: no tool is called "skill"; remove it`,
+		"prune: {exempt: [time, red_file, skill]}\n": `prune.exempt[1]: no tool is called "red_file"; did you mean "read_file"?` + "\n" + `prune.exempt[2]: no tool is called "skill"; remove it`,
+	} {
+		var got []string
+		for _, w := range load1(t, text).Warnings() {
+			got = append(got, w.Path+": "+w.What+"; "+w.Want)
+		}
+		if diff := cmp.Diff(want, strings.Join(got, "\n")); diff != "" {
+			t.Errorf("%swarnings (-want +got):\n%s", text, diff)
+		}
 	}
 }
 

@@ -37,8 +37,7 @@ var lists = map[string]func() []string{
 
 // gone are former values of settings, and what to write instead.
 var gone = map[string]string{
-	"prune.exempt[0] skill": "remove it: there is no such tool",
-	"store.type memory":     "write sqlite, and for a store that forgets also a state_dir in a tmpfs, like /dev/shm/dragoman",
+	"store.type memory": "write sqlite, and for a store that forgets also a state_dir in a tmpfs, like /dev/shm/dragoman",
 }
 
 // words are the allowed values of the setting; none means any.

@@ -135,4 +135,14 @@ func (v *validator) prune() {
 		v.bad("prune.min_result", "is not more than prune.head and prune.tail together, so there is nothing to leave out",
 			fmt.Sprintf("write more than %d", p.Head+p.Tail))
 	}
+	for i, name := range p.Exempt {
+		// Not refused: examples of former versions have a name that no tool has.
+		if known := v.toolNames(name); len(known) > 0 {
+			want := "remove it"
+			if near := nearest(strings.ToLower(name), known); near != "" {
+				want = fmt.Sprintf("did you mean %q?", near)
+			}
+			v.warn(fmt.Sprintf("prune.exempt[%d]", i), fmt.Sprintf("no tool is called %q", name), want)
+		}
+	}
 }
