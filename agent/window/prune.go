@@ -26,7 +26,7 @@ type Prune struct {
 	KeepAssistants int `yaml:"keep_assistants" range:"0..1000" doc:"The tool results of this many newest messages from the model stay whole."`
 	// FailedCalls counts even if Off: see [WithoutFailed].
 	FailedCalls bool     `yaml:"failed_calls" doc:"After a turn, hide its failed tool calls from the model. The transcript keeps them, and summaries include them."`
-	Exempt      []string `yaml:"exempt,flow" is:"name" doc:"Tools whose results always stay whole. Empty: none."`
+	Exempt      []string `yaml:"exempt,flow" is:"name" doc:"Tools whose results always stay whole."`
 }
 
 // DefaultPrunePreset is used by a configuration that names none.
@@ -52,8 +52,7 @@ func withUsual(p Prune) Prune {
 	p.HardPercent = 50
 	p.Head = 1500
 	p.Tail = 1500
-	p.KeepAssistants = 3
-	p.Exempt = []string{} // each built-in tool can be asked again for what was left out
+	p.KeepAssistants, p.Exempt = 3, []string{"skill"}
 	return p
 }
 

@@ -68,15 +68,13 @@ func TestCase36Prune(t *testing.T) {
 		{"16,000 characters", "get", result[:16_000], 3, 31, "soft", 16_000},
 		{"characters are no bytes", "get", strings.Repeat("é", 15_999), 3, 31, "whole", 0},
 		{"one of the last three", "get", result, 2, 99, "whole", 0},
-		{"an exempt tool", "manual", result, 3, 99, "whole", 0},
+		{"the skill tool", "skill", result, 3, 99, "whole", 0},
 		{"pictures of several", "get", strings.Repeat(family, 9000), 3, 31, "soft", 63_000},
 	} {
 		t.Run("case 36: "+test.name, func(t *testing.T) {
 			msgs := window.Repair(talkOf(asked(first, test.tool, test.result), later(4, test.after)))
 			before := window.Repair(msgs)
-			p := window.DefaultPrune()
-			p.Exempt = []string{"manual"}
-			view := p.Apply(msgs, window.PruneTarget{Window: windowFor(msgs, test.percent)})
+			view := window.DefaultPrune().Apply(msgs, window.PruneTarget{Window: windowFor(msgs, test.percent)})
 			if err := window.Validate(view); err != nil {
 				t.Fatalf("Validate(Apply()) = %v, want nil", err)
 			}
@@ -221,7 +219,7 @@ func TestPruneIsStickyWhenUsageFalls(t *testing.T) {
 func TestPruneForced(t *testing.T) {
 	text := strings.Repeat("a result ", 100)
 	msgs := window.Repair(talkOf(
-		asked(2, "get", text), asked(4, "manual", text), asked(6, "get", "ok"), asked(8, "get", text),
+		asked(2, "get", text), asked(4, "skill", text), asked(6, "get", "ok"), asked(8, "get", text),
 		later(10, 2), asked(14, "get", text)))
 	for name, test := range map[string]struct {
 		forced window.Forced
@@ -232,9 +230,7 @@ func TestPruneForced(t *testing.T) {
 		"all":         {window.Forced{Seq: 99}, []int{2, 8}},
 		"a turn":      {window.Forced{Turn: "t9"}, nil},
 	} {
-		p := window.DefaultPrune()
-		p.Exempt = []string{"manual"}
-		view := p.Apply(msgs, window.PruneTarget{Window: 1 << 20, Forced: test.forced})
+		view := window.DefaultPrune().Apply(msgs, window.PruneTarget{Window: 1 << 20, Forced: test.forced})
 		var changed []int
 		for i := range view {
 			if view[i].Content != msgs[i].Content {

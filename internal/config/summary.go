@@ -117,6 +117,9 @@ func (p Prune) Rules() window.Prune {
 	return p.Prune
 }
 
+// skillTool reads a skill. It stays whole by default, whether there is such a tool or not.
+const skillTool = "skill"
+
 // prune fills in the preset's values and checks how the settings fit together.
 func (v *validator) prune() {
 	p := &v.c.Prune
@@ -136,8 +139,7 @@ func (v *validator) prune() {
 			fmt.Sprintf("write more than %d", p.Head+p.Tail))
 	}
 	for i, name := range p.Exempt {
-		// Not refused: examples of former versions have a name that no tool has.
-		if known := v.toolNames(name); len(known) > 0 {
+		if known := v.toolNames(name); len(known) > 0 && name != skillTool {
 			want := "remove it"
 			if near := nearest(strings.ToLower(name), known); near != "" {
 				want = fmt.Sprintf("did you mean %q?", near)
