@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/wire"
 	"dragoman/internal/config"
+	"dragoman/internal/lazily"
 	"dragoman/internal/metrics"
 	"dragoman/internal/trace"
 	"dragoman/sessions"
@@ -95,7 +95,7 @@ func (f *firstPiece) add(d agent.Delta) {
 }
 
 // modelName matches what servers call models. What else one may put there is not sent on.
-var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
+var modelName = lazily.Compile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
 
 // finish ends the span of a call. Of what a model's server says it has only names that
 // look like names.
@@ -109,7 +109,7 @@ func (m *metered) finish(span *trace.Span, res *agent.Response, outcome string) 
 	if u := res.Usage; u != nil {
 		span.Set(trace.Number(trace.InputTokens, u.Input), trace.Number(trace.OutputTokens, u.Output), trace.Number(trace.CachedTokens, u.Cached))
 	}
-	if modelName.MatchString(res.Model) {
+	if modelName.Matches(res.Model) {
 		span.Set(trace.Text(trace.ResponseModel, res.Model))
 	}
 	if slices.Contains([]string{"stop", "tool_calls", "length", "content_filter"}, res.Finish) {
