@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -21,14 +22,20 @@ func TestBenchListeners(t *testing.T) {
 	if os.Getenv("DRAGOMAN_BENCH") != "1" {
 		t.Skip("measures for minutes; run it with: make bench-listeners")
 	}
-	const rounds = 4
+	const rounds = 6
 	const warm, long = 2 * time.Second, 8 * time.Second
 	h := newHouse(t, build(t), plan{})
 	d := h.start()
 	defer d.stop()
 	h.saturate(d.used, 200, warm, long) // the first round is slower than all others
+	var ratios []float64
 	for round := range rounds {
-		for _, n := range []int{0, slowListeners} {
+		order := []int{0, slowListeners}
+		if round%2 == 1 { // the store grows, and with it what a turn costs
+			slices.Reverse(order)
+		}
+		rates := map[int]float64{}
+		for _, n := range order {
 			before := d.own()
 			listeners := h.listenSlowly(n)
 			b := h.saturate(d.used, 200, warm, long)
@@ -39,14 +46,18 @@ func TestBenchListeners(t *testing.T) {
 					told++
 				}
 			}
+			rates[n] = float64(b.answers) / b.window.Seconds()
 			t.Logf("round %d, %2d slow listeners: %.0f turns/s, %v of CPU a turn, written pages %+.1f MB, %d told, others used %.2f cores",
-				round+1, n, float64(b.answers)/b.window.Seconds(), b.daemon/time.Duration(max(b.answers, 1)), float64(grown)/(1<<20),
+				round+1, n, rates[n], b.daemon/time.Duration(max(b.answers, 1)), float64(grown)/(1<<20),
 				told, max(b.others.Seconds()/b.window.Seconds(), 0))
 			if told != n {
 				t.Errorf("%d of %d listeners were told that they read too slowly", told, n)
 			}
 		}
+		ratios = append(ratios, rates[slowListeners]/rates[0])
 	}
+	slices.Sort(ratios)
+	t.Logf("turns/s with slow listeners against without: median %.2f, from %.2f to %.2f", (ratios[rounds/2-1]+ratios[rounds/2])/2, ratios[0], ratios[rounds-1])
 }
 
 // listenSlowly begins streams of all events that nobody reads.
