@@ -34,31 +34,39 @@ func (c *Chat) Encode(in *wire.Input) (net.Buffers, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.Traits.NoTools || len(in.Request.Tools) == 0 {
-		return net.Buffers{body}, nil
-	}
-	tools, err := c.tools(in.Request.Tools)
+	messages, err := encodeMessages(in)
 	if err != nil {
 		return nil, err
 	}
-	return net.Buffers{body[:len(body)-1], []byte(`,"tools":`), tools, []byte("}")}, nil
+	out := net.Buffers{body[:len(body)-1], []byte(`,"messages":`), messages}
+	if !in.Traits.NoTools && len(in.Request.Tools) > 0 {
+		tools, err := c.tools(in.Request.Tools)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, []byte(`,"tools":`), tools)
+	}
+	return append(out, []byte("}")), nil
 }
 
-// requestBody is go-openai's request with our own messages.
+// requestBody is go-openai's request without its messages.
 type requestBody struct {
 	openai.ChatCompletionRequest
-	Messages []message `json:"messages"`
+	Messages unsent `json:"messages,omitzero"`
 }
+
+// unsent hides a field of an embedded struct.
+type unsent struct{}
 
 // Decode implements [wire.Codec].
 func (c *Chat) Decode(in *wire.Input, onDelta func(agent.Delta)) wire.Answer {
 	return &answer{Draft: wire.Draft{In: in, OnDelta: onDelta}}
 }
 
-// newRequest returns the request without its tools.
+// newRequest returns the request without its messages and tools.
 func newRequest(in *wire.Input) *requestBody {
 	r, t := in.Request, &in.Traits
-	out := &requestBody{Messages: encodeMessages(in)}
+	out := &requestBody{}
 	out.Model = in.To.Model
 	out.Stream = true
 	out.ReasoningEffort = effort(in)

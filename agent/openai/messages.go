@@ -26,16 +26,49 @@ type call struct {
 	Extra json.RawMessage `json:"extra_content,omitempty"`
 }
 
-func encodeMessages(in *wire.Input) []message {
+// encodeMessages returns the messages of a request as JSON.
+func encodeMessages(in *wire.Input) ([]byte, error) {
+	const around = 48 // a role and the names of fields
 	r := in.Request
-	out := make([]message, 0, 1+len(r.Messages))
+	size := len(r.System) + around
+	for i := range r.Messages {
+		size += len(r.Messages[i].Content) + around
+	}
+	b := append(make([]byte, 0, size), '[')
 	if r.System != "" {
-		out = append(out, message{Role: openai.ChatMessageRoleSystem, Content: &r.System})
+		b = appendText(b, openai.ChatMessageRoleSystem, r.System)
 	}
 	for i := range r.Messages {
-		out = append(out, encodeMessage(in, &r.Messages[i]))
+		m := encodeMessage(in, &r.Messages[i])
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		if m.isText() {
+			b = appendText(b, m.Role, r.Messages[i].Content)
+			continue
+		}
+		encoded, err := json.Marshal(m)
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, encoded...)
 	}
-	return out
+	return append(b, ']'), nil
+}
+
+// appendText appends a message that is a text of its role.
+func appendText(b []byte, role, text string) []byte {
+	b = append(b, `{"role":`...)
+	b = wire.AppendString(b, role)
+	b = append(b, `,"content":`...)
+	b = wire.AppendString(b, text)
+	return append(b, '}')
+}
+
+// isText reports whether m has a text and nothing else.
+func (m *message) isText() bool {
+	_, text := m.Content.(*string)
+	return text && m.extras == nil && len(m.Calls) == 0 && m.CallID == ""
 }
 
 // encodeMessage returns m as servers read it. It leaves out the name: servers
