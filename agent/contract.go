@@ -90,7 +90,8 @@ type Model interface {
 	Name() string
 	// Complete makes one call and streams it to onDelta, which may be nil and must
 	// not block. A stream that breaks off is an error, never a short response.
-	// Complete does not retry. Errors are *ModelError or ctx's.
+	// Complete does not retry. Errors are *ModelError or ctx's. It must not keep
+	// r.Messages: another turn may get that memory. Their texts may be kept.
 	Complete(ctx context.Context, r Request, onDelta func(Delta)) (Response, error)
 }
 

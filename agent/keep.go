@@ -29,7 +29,7 @@ func (r *run) keepInWindow(size int) *window.Keep {
 // turnTokens returns how many tokens the running turn takes of a full request.
 func (r *run) turnTokens() (n int) {
 	largest := r.budget() / window.LargestTurnShare // see window.Fit
-	own := window.Stamped(r.all[r.inputAt:], r.a.opts.Zone)
+	own := window.Stamped(r.all[r.inputAt:], r.a.opts.Zone, nil)
 	for i := range own {
 		m := own[i:][:1]
 		size := r.a.messageTokens(m)

@@ -26,7 +26,7 @@ func (m meter) Frame(h *sessions.History, summary *sessions.Summary) (frame wind
 func (m meter) Shown(h sessions.History) []sessions.Message {
 	name := m.a.nameFor(h.Settings)
 	frame, tools := m.Frame(&h, h.Summary)
-	return m.a.opts.Prune.Apply(m.a.visible(name, h.Messages), window.PruneTarget{
+	return m.a.opts.Prune.Apply(m.a.visible(name, h.Messages, nil), window.PruneTarget{
 		Window: m.a.nominalWindow(name), Fixed: tools + frame.Tokens(m.a.opts.Count), Count: m.a.opts.Count,
 	})
 }

@@ -183,9 +183,10 @@ func (a *Agent) withLimits(prompt string, tools []Spec) string {
 // the prompt may mention some.
 const noteToolless = "You cannot call tools here, and you have no access to files or web pages."
 
-// visible returns msgs as requests to this model show them if there is room.
-func (a *Agent) visible(name string, msgs []sessions.Message) []sessions.Message {
-	return window.Stamped(window.Repair(a.withoutForeign(name, msgs)), a.opts.Zone)
+// visible returns msgs as requests to this model show them if there is room for them in its
+// window. The result may be in room.
+func (a *Agent) visible(name string, msgs, room []sessions.Message) []sessions.Message {
+	return window.Stamped(window.Repair(a.withoutForeign(name, msgs)), a.opts.Zone, room)
 }
 
 // withoutForeign returns msgs without the data that other models' providers attached.

@@ -113,7 +113,7 @@ const (
 // messages the turn answers, and how many messages of failed calls it leaves out on
 // purpose.
 func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
-	view := r.a.visible(r.model.Name(), r.all)
+	view := r.a.visible(r.model.Name(), r.all, r.takeRoom())
 	var forced window.Forced
 	if r.fit.forcePrune {
 		forced.Turn = r.t.ID

@@ -81,6 +81,9 @@ type run struct {
 	// barred: the person lost the right to use tools.
 	barred atomic.Bool
 
+	// room is where the messages of the first request are, or nil: see takeRoom.
+	room *[]sessions.Message
+
 	mu sync.Mutex
 }
 
@@ -92,6 +95,7 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	defer r.leaveRoom()
 	res, err := r.loop(ctx)
 	a.partial.forget(t.ID)
 	if r.pin.Shown && r.pin.Model != "" {

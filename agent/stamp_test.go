@@ -77,7 +77,7 @@ func TestStampsAreCounted(t *testing.T) {
 		empty, _ := newAgent(t, m, agent.Options{Zone: zone}).Fill(sessions.History{})
 		return n - empty
 	}
-	want := window.Count(window.Stamped(h.Messages, time.UTC), nil)
+	want := window.Count(window.Stamped(h.Messages, time.UTC, nil), nil)
 	if got := fill(time.UTC); got != want || got <= fill(nil) {
 		t.Errorf("40 stamped messages count %d, want %d; without stamps %d", got, want, fill(nil))
 	}

@@ -1,7 +1,6 @@
 package window
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -18,12 +17,13 @@ const StampBytes = len(stampLayout) + 1
 // Stamped returns msgs as a model reads them: each user message begins with a line
 // that says when it was written, in zone. The stored time is used, so a message
 // always gets the same line, and a provider's cache keeps hitting. A message without
-// a time gets none. If zone is nil, msgs is returned.
-func Stamped(msgs []sessions.Message, zone *time.Location) []sessions.Message {
+// a time gets none. If zone is nil, msgs is returned, else a copy: in room, if it is large
+// enough.
+func Stamped(msgs []sessions.Message, zone *time.Location, room []sessions.Message) []sessions.Message {
 	if zone == nil {
 		return msgs
 	}
-	out := slices.Clone(msgs)
+	out := append(room[:0], msgs...)
 	var stamp [2 * StampBytes]byte
 	for i := range out {
 		if m := &out[i]; m.Role == sessions.RoleUser && !m.At.IsZero() {

@@ -19,7 +19,7 @@ func FuzzStampIn(f *testing.F) {
 			return // no message has such a time
 		}
 		zone := time.FixedZone("", int(unix%(14*4))*15*60)
-		said := window.Stamped([]sessions.Message{{Role: sessions.RoleUser, Content: text, At: at}}, zone)[0].Content
+		said := window.Stamped([]sessions.Message{{Role: sessions.RoleUser, Content: text, At: at}}, zone, nil)[0].Content
 		stamp := strings.TrimSuffix(said, text)
 		if n, partly := window.StampIn(said); len(stamp) != window.StampBytes || n != len(stamp) || partly {
 			t.Errorf("StampIn(%q) = %d, %t", said, n, partly)

@@ -36,15 +36,15 @@ func AppendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// plainEight reports whether eight bytes are ASCII that needs no escapes. It looks at all
-// of them at once: the highest bit of each byte of a sum says what is wrong with it.
+// plainEight reports whether eight bytes are ASCII that needs no escapes. It looks at all of
+// them at once: a byte that is too small borrows, so its highest bit is set, as it is in what
+// is not ASCII.
 func plainEight(s string) bool {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	x := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 	quote, backslash := x^ones*'"', x^ones*'\\'
-	below := (x - ones*' ') | (quote - ones) | (backslash - ones) // a byte that was too small borrows
-	return (x|below)&high == 0
+	return ((x-ones*' ')|(quote-ones)|(backslash-ones))&high == 0
 }
 
 // appendEscape appends one byte that may not stand in a JSON string.
