@@ -143,6 +143,9 @@ func (c *Channel) pair(ctx context.Context, device *store.Device) (*pairing, err
 	})
 	if err := p.client.ConnectContext(library); err != nil {
 		p.stop()
+		if ctx.Err() != nil { // the library only says that its socket is closed
+			return nil, fmt.Errorf("whatsapp: link: %w", context.Cause(ctx))
+		}
 		return nil, fmt.Errorf("whatsapp: link: WhatsApp cannot be reached: %w", rootCause(err))
 	}
 	return p, nil
