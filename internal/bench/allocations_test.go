@@ -3,12 +3,13 @@ package bench_test
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"dragoman/internal/testkit"
 )
 
 // What a turn of the daemon may allocate in a chat of ten turns: a tenth more than it does.
@@ -31,7 +32,7 @@ const (
 // its metrics what that allocated, polls and deliveries included.
 func TestAllocationsOfATurn(t *testing.T) {
 	const token = "a token of sixteen letters"
-	addr := unusedAddress(t)
+	addr := testkit.FreeAddress(t)
 	h := newHouse(t, build(t), plan{http: fmt.Sprintf("{listen: %q, token: %q}", addr, token)})
 	d := h.start()
 	defer d.stop()
@@ -53,7 +54,7 @@ func TestAllocationsOfATurn(t *testing.T) {
 // TestAllocationsOfAnAPITurn is the same for a turn of OpenAI's API in a conversation, and
 // counts what it commits.
 func TestAllocationsOfAnAPITurn(t *testing.T) {
-	listen := freeListen(t)
+	listen := testkit.FreeAddress(t)
 	h := newHouse(t, build(t), plan{http: fmt.Sprintf("{listen: %q, token: %s}", listen, apiToken)})
 	d := h.start()
 	defer d.stop()
@@ -89,17 +90,6 @@ func TestAllocationsOfAnAPITurn(t *testing.T) {
 	if p.wrong.Load() > 0 || commits < 1 {
 		t.Errorf("%d answers are wrong, %.2f commits a turn", p.wrong.Load(), commits)
 	}
-}
-
-// unusedAddress is one that nobody listens on at present.
-func unusedAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 // allocated reads how much the daemon has allocated since it began.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"dragoman/agent/agenttest"
+	"dragoman/internal/testkit"
 )
 
 const (
@@ -51,7 +51,7 @@ func TestBenchAPI(t *testing.T) {
 	if os.Getenv("DRAGOMAN_BENCH") != "1" {
 		t.Skip("measures for minutes; run it with: make bench-api")
 	}
-	listen := freeListen(t)
+	listen := testkit.FreeAddress(t)
 	h := newHouse(t, build(t), plan{http: fmt.Sprintf("{listen: %q, token: %s}", listen, apiToken)})
 	d := h.start()
 	defer d.stop()
@@ -159,17 +159,6 @@ func (h *house) talk(first int64, chats, turns int) {
 func ranged(all []float64, digits int) string {
 	sorted := slices.Sorted(slices.Values(all))
 	return fmt.Sprintf("%.*f (%.*f to %.*f)", digits, percentile(sorted, 50), digits, sorted[0], digits, sorted[len(sorted)-1])
-}
-
-// freeListen is an address at which nothing listens.
-func freeListen(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // programs are clients of OpenAI's API.

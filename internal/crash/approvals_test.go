@@ -1,6 +1,7 @@
 package crash_test
 
 import (
+	"fmt"
 	"net/http"
 	"os/exec"
 	"regexp"
@@ -27,7 +28,29 @@ func (p *program) say(room, id, text string) error {
 	if err != nil {
 		return err
 	}
-	return resp.Body.Close()
+	_ = resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		return fmt.Errorf("the page answers %s", resp.Status)
+	}
+	return nil
+}
+
+// sayUntilTaken writes into a room, as often as a browser would: until the daemon has taken
+// it, or is dead.
+func (p *program) sayUntilTaken(room, id, text string, dead <-chan error) {
+	p.t.Helper()
+	var err error
+	for range 200 {
+		if err = p.say(room, id, text); err == nil {
+			return
+		}
+		select {
+		case <-dead:
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	p.t.Fatalf("a message is not taken: %v", err)
 }
 
 // untilFeed waits until the room shows a text for which is holds, and returns it. It gives
@@ -87,12 +110,12 @@ func TestApprovalsKilled(t *testing.T) {
 			answer := func(dead <-chan error, id string) {
 				question := p.untilFeed(room, dead, func(text string) bool { return isQuestion(text) || booked(text) })
 				if code := questionCode.FindStringSubmatch(question); code != nil {
-					_ = p.say(room, id, "/allow "+code[1])
+					p.sayUntilTaken(room, id, "/allow "+code[1], dead)
 				}
 			}
 			cmd := p.start(step)
 			dead := ended(cmd)
-			_ = p.say(room, "question-1", "book it")
+			p.sayUntilTaken(room, "question-1", "book it", dead)
 			answer(dead, "answer-01")
 			select {
 			case <-dead:
@@ -106,7 +129,7 @@ func TestApprovalsKilled(t *testing.T) {
 				_ = cmd.Process.Kill()
 				<-dead
 			}()
-			_ = p.say(room, "question-1", "book it") // the network does not know that it was taken
+			p.sayUntilTaken(room, "question-1", "book it", dead) // the network does not know that it was taken
 			answer(dead, "answer-02")
 			p.untilFeed(room, dead, booked)
 			questions := 0

@@ -3,7 +3,6 @@ package crash_test
 import (
 	"cmp"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -266,7 +265,7 @@ func TestCampaign(t *testing.T) { runCampaign(t, "sqlite", "crash", wanted(t, 24
 
 // TestWebhookCampaign is the same with Telegram calling, instead of being polled.
 func TestWebhookCampaign(t *testing.T) {
-	c := &campaign{listen: freeAddress(t)}
+	c := &campaign{listen: testkit.FreeAddress(t)}
 	channel := c.telegram(t, placesOf(chats))
 	hook := fmt.Sprintf(`, webhook: {url: "http://%s", secret: a-secret-of-this-campaign}}`, c.listen)
 	c.prepare(t, "sqlite", strings.TrimSuffix(channel, "}")+hook)
@@ -275,17 +274,6 @@ func TestWebhookCampaign(t *testing.T) {
 	if polls := c.api.Count("getUpdates"); polls > 0 {
 		t.Errorf("the daemon polled %d times, want a webhook alone", polls)
 	}
-}
-
-// freeAddress is one at which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // TestFileStoreCampaign is the same over documents.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"dragoman/agent/agenttest"
+	"dragoman/internal/testkit"
 )
 
 // program is a client of OpenAI's API, and the daemon that it talks to.
@@ -37,13 +37,9 @@ func newProgram(t *testing.T) *program {
 func newProgramOn(t *testing.T, store string, reply agenttest.Reply) *program {
 	t.Helper()
 	model := agenttest.Serve(t, agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return reply }})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	_ = l.Close()
+	addr := testkit.FreeAddress(t)
 	p := &program{t: t, dir: t.TempDir(), url: "http://" + addr, http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	var err error
 	p.log, err = os.Create(filepath.Join(p.dir, "log"))
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +91,9 @@ func (p *program) start(at string) *exec.Cmd {
 	for range 600 {
 		if resp, err := p.http.Get(p.url + "/healthz"); err == nil {
 			_ = resp.Body.Close()
-			return cmd
+			if resp.StatusCode != http.StatusNotFound { // as somebody else's server would say
+				return cmd
+			}
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -173,6 +171,10 @@ func (p *program) tryFeed(room string) (list []string, err error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		said, _ := io.ReadAll(resp.Body)
+		return nil, fmt.Errorf("the feed answers %s: %s", resp.Status, said)
+	}
 	var got struct{ Items []struct{ Text string } }
 	err = json.NewDecoder(resp.Body).Decode(&got)
 	for _, it := range got.Items {

@@ -49,7 +49,7 @@ func TestRemindersKilled(t *testing.T) {
 			}
 			cmd := p.start(step)
 			dead := ended(cmd)
-			_ = p.say(room, "question-1", "remind me")
+			p.sayUntilTaken(room, "question-1", "remind me", dead)
 			select {
 			case <-dead:
 			case <-time.After(20 * time.Second):

@@ -3,7 +3,6 @@ package story_test
 import (
 	"fmt"
 	"math"
-	"net"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,12 +19,7 @@ import (
 // answered when it is back, once and in order; nobody is told anything before.
 func TestModelAwayForAWhile(t *testing.T) {
 	h := newHouse(t, plan{})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	_ = l.Close() // nobody listens there now
+	addr := testkit.FreeAddress(t)
 	h.configure(plan{model: fmt.Sprintf("model: {type: openai, base_url: 'http://%s/v1', name: fake, context_window: 100000, retries: 0}", addr)})
 	d := h.start()
 	for n := range 3 {
