@@ -41,7 +41,8 @@ func (p *program) sayUntilTaken(room, id, text string, dead <-chan error) {
 	p.t.Helper()
 	var err error
 	for range 200 {
-		if err = p.say(room, id, text); err == nil {
+		err = p.say(room, id, text)
+		if err == nil {
 			return
 		}
 		select {
@@ -83,6 +84,25 @@ func ended(cmd *exec.Cmd) <-chan error {
 	return dead
 }
 
+// restarted waits until the daemon is dead, as it must be at step, and starts it again until
+// the test ends.
+func (p *program) restarted(cmd *exec.Cmd, dead <-chan error, step string) <-chan error {
+	p.t.Helper()
+	select {
+	case <-dead:
+	case <-time.After(20 * time.Second):
+		_ = cmd.Process.Kill()
+		p.t.Fatalf("the daemon passed no %s", step)
+	}
+	again := p.start("")
+	deadAgain := ended(again)
+	p.t.Cleanup(func() {
+		_ = again.Process.Kill()
+		<-deadAgain
+	})
+	return deadAgain
+}
+
 // The daemon is killed at each step of a question: when it is proposed, parked, shown,
 // decided, when its turn goes on, and around the call. The tool runs at most once, the
 // question is shown once, and the person gets an answer.
@@ -117,18 +137,7 @@ func TestApprovalsKilled(t *testing.T) {
 			dead := ended(cmd)
 			p.sayUntilTaken(room, "question-1", "book it", dead)
 			answer(dead, "answer-01")
-			select {
-			case <-dead:
-			case <-time.After(20 * time.Second):
-				_ = cmd.Process.Kill()
-				t.Fatalf("the daemon passed no %s", step)
-			}
-			cmd = p.start("")
-			dead = ended(cmd)
-			defer func() {
-				_ = cmd.Process.Kill()
-				<-dead
-			}()
+			dead = p.restarted(cmd, dead, step)
 			p.sayUntilTaken(room, "question-1", "book it", dead) // the network does not know that it was taken
 			answer(dead, "answer-02")
 			p.untilFeed(room, dead, booked)

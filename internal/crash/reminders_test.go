@@ -50,18 +50,7 @@ func TestRemindersKilled(t *testing.T) {
 			cmd := p.start(step)
 			dead := ended(cmd)
 			p.sayUntilTaken(room, "question-1", "remind me", dead)
-			select {
-			case <-dead:
-			case <-time.After(20 * time.Second):
-				_ = cmd.Process.Kill()
-				t.Fatalf("the daemon passed no %s", step)
-			}
-			cmd = p.start("")
-			dead = ended(cmd)
-			defer func() {
-				_ = cmd.Process.Kill()
-				<-dead
-			}()
+			dead = p.restarted(cmd, dead, step)
 			for _, want := range []string{"I will.", "call Ann", "no news"} {
 				p.untilFeed(room, dead, is(want))
 			}

@@ -74,7 +74,8 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 		}
 	}
 	t.Steer = r.steer
-	if t.History, err = r.g.history(ctx, r.claim.Key); err != nil {
+	t.History, err = r.g.history(ctx, r.claim.Key)
+	if err != nil {
 		return nil, &storeError{err}
 	}
 	t.History = r.withOwnModel(t.History)

@@ -8,14 +8,13 @@ import (
 	"dragoman/sessions"
 )
 
-// The search index is one of whole segments: each transaction that adds to it writes a new
-// one, and FTS5 merges them later. For the two messages of a turn that was a tenth of what
-// the store costs. So the words of new messages wait in the table unindexed, and a batch
-// moves all of them to the index once they are many, or before somebody searches.
+// FTS5 keeps its index in segments: each transaction that adds words writes a new one, and
+// they are merged later. For the two messages of a turn that was a tenth of what the store
+// costs. So the words of new messages first go to the table unindexed. Once there are many,
+// or before a search, one transaction moves all of them to the index.
 
-// unindexedTable is like [noteTables]. An older program neither sees nor changes it. Close
-// empties it, so that program only misses words after a kill, until a newer one opens the
-// file again.
+// unindexedTable is like [noteTables]: an older program ignores it. Close empties it, so a
+// search by an older program misses words only if the process before it was killed.
 const unindexedTable = `CREATE TABLE IF NOT EXISTS unindexed (
 	n    INTEGER PRIMARY KEY,
 	id   INTEGER NOT NULL,
