@@ -108,6 +108,7 @@ func (s *Store) update(ctx context.Context, what string, f func(*step) error, ke
 func (s *Store) commit(ctx context.Context, f func(*step) error, keys []channels.Key) error {
 	err := cmp.Or(hasKey(keys...), ctx.Err())
 	var changes rows.Changes
+	var still []*rows.Out
 	if err == nil {
 		err = s.back.Update(ctx, keys, func(r rows.Reader) (rows.Changes, error) {
 			st := &step{
@@ -118,12 +119,12 @@ func (s *Store) commit(ctx context.Context, f func(*step) error, keys []channels
 			if err = cmp.Or(st.err, err); err != nil {
 				return rows.Changes{}, err
 			}
-			changes = st.done()
+			changes, still = st.done(), st.still
 			return changes, nil
 		})
 	}
 	if err == nil && s.watcher != nil {
-		s.watcher.tell(&changes)
+		s.watcher.tell(&changes, still)
 	}
 	return err
 }

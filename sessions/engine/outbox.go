@@ -67,11 +67,20 @@ func (s *Store) changeDelivery(ctx context.Context, what string, cl sessions.Cla
 		case !rules.Unsent(o.State):
 			return fmt.Errorf("%w: delivery %s is %s", sessions.ErrConflict, id, o.State)
 		}
-		f(st, o)
-		ch := st.touch(c)
-		ch.Out = append(ch.Out, o)
+		st.changeOut(c, o, func() { f(st, o) })
 		return nil
 	})
+}
+
+// changeOut stores o as change leaves it.
+func (st *step) changeOut(c *chat, o *rows.Out, change func()) {
+	state, attempts := o.State, o.Attempts
+	change()
+	if o.State == state && o.Attempts == attempts {
+		st.still = append(st.still, o)
+	}
+	ch := st.touch(c)
+	ch.Out = append(ch.Out, o)
 }
 
 // MarkSending is called before the network call and counts the attempt.

@@ -272,9 +272,7 @@ func (st *step) putOut(o *rows.Out, change func()) error {
 	case c.Claim != 0 && o.State == sessions.DeliverySending:
 		return isBusy(outID(o))
 	}
-	change()
-	ch := st.touch(c)
-	ch.Out = append(ch.Out, o)
+	st.changeOut(c, o, change)
 	return nil
 }
 

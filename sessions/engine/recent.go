@@ -88,15 +88,16 @@ type watcher struct {
 }
 
 // Watch calls row for each new message of a person and each delivery that is new or has
-// changed, and outcome for each occurrence that was fired or has ended, after the commit
+// another state or one more attempt, and outcome for each occurrence that was fired or has ended, after the commit
 // of this process that stored it. Both run in the goroutine that made the change and
 // must not block. Call Watch once, before the store is used.
 func (s *Store) Watch(row func(sessions.Recent), outcome func(sessions.Occurrence)) {
 	s.watcher = &watcher{row, outcome}
 }
 
-// tell passes on what changes hold. Every commit comes here, so it collects nothing.
-func (w *watcher) tell(changes *rows.Changes) {
+// tell passes on what changes hold, without the deliveries that are still as they were.
+// Every commit comes here, so it collects nothing.
+func (w *watcher) tell(changes *rows.Changes, still []*rows.Out) {
 	for _, c := range changes.Chats {
 		for _, p := range c.In {
 			if p.Fresh && isSaid(&p.In) {
@@ -104,6 +105,9 @@ func (w *watcher) tell(changes *rows.Changes) {
 			}
 		}
 		for _, o := range c.Out {
+			if slices.Contains(still, o) {
+				continue
+			}
 			d := recentDelivery(o)
 			d.Key = c.Key
 			w.row(d)

@@ -110,6 +110,7 @@ type step struct {
 	order   []*chat // the chats that change
 	changes rows.Changes
 	days    map[string]int64 // changed counts of generations begun, by day
+	still   []*rows.Out      // of the changes: only when they are due has changed, which is no news
 }
 
 // chat is a key with the changes that a step makes to it.

@@ -76,6 +76,28 @@ var recentTests = map[string]func(*testing.T, *rig){
 		must(t, err)
 		same(t, "the last of each row", []sessions.Recent{told[0], told[3]}, list)
 	},
+	"Recent/ItsWatcherIsNotToldThatADeliveryIsDueSooner": func(t *testing.T, r *rig) {
+		var told []string
+		r.Watch(func(row sessions.Recent) {
+			told = append(told, number(string(row.State)+" ", row.Attempts))
+		}, func(sessions.Occurrence) {})
+		r.accept(t, "x:1", "1", "hello")
+		h := r.claim(t)
+		r.commit(t, h, "hi")
+		ds, err := r.Unsent(t.Context(), h.Claim, 1)
+		must(t, err)
+		must(t, r.MarkSending(t.Context(), h.Claim, ds[0].ID))
+		for range 2 { // the second time it has not been sent in between
+			must(t, r.Reschedule(t.Context(), h.Claim, ds[0].ID, time.Now().Add(time.Hour), true, "no answer"))
+		}
+		h.release(nil)
+		must(t, r.RetryQueue(t.Context(), ds[0].ID))
+		same(t, "told", told, []string{" 0", "queued 0", "sending 1", "unknown 1"})
+		ds, err = r.Unsent(t.Context(), r.claim(t).Claim, 1)
+		if err != nil || len(ds) != 1 || !ds[0].NotBefore.IsZero() {
+			t.Errorf("Unsent = %+v, %v; it is due at once", ds, err)
+		}
+	},
 	"Recent/ListsRowsOfAllKeysSinceATime": func(t *testing.T, r *rig) {
 		r.accept(t, "x:1", "1", "hello")
 		h := r.claim(t)
