@@ -275,6 +275,7 @@ func TestScopeMatrix(t *testing.T) {
 // patterns match the requests of each verb and of each route, by its method and path.
 func patterns(routes []web.Route) map[string]*regexp.Regexp {
 	argument := regexp.MustCompile(`\\\{\w+\\\}`)
+	rest := regexp.MustCompile(`\\\{\w+\\\.\\\.\\\.\\\}$`)
 	all := map[string]*regexp.Regexp{}
 	for _, route := range routes {
 		method, path, found := strings.Cut(route.Pattern, " ")
@@ -282,6 +283,7 @@ func patterns(routes []web.Route) map[string]*regexp.Regexp {
 			method, path = "GET", route.Pattern
 		}
 		text := argument.ReplaceAllString(regexp.QuoteMeta(strings.TrimSuffix(path, "{$}")), "[^/?]+")
+		text = rest.ReplaceAllString(text, ".+")
 		if strings.HasSuffix(path, "/") {
 			text += ".+"
 		}

@@ -53,6 +53,7 @@ func Serve(door *web.Door, o Options) {
 	door.Public("GET /assets/{name}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		serveFile(r.PathValue("name"))(w, r)
 	}))
+	serveApp(door)
 	if o.Accounts != nil {
 		serveAccounts(door, o.Accounts, o.LinkWithin)
 	}
@@ -63,7 +64,7 @@ func Serve(door *web.Door, o Options) {
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
 	".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png",
-	".webmanifest": "application/manifest+json",
+	".webmanifest": "application/manifest+json", ".json": "application/json", ".txt": "text/plain; charset=utf-8",
 }
 
 // serveFile serves one embedded file.

@@ -255,12 +255,12 @@ func deny(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // harden sets the headers of every response. Scripts and styles load only from our own
-// files, no other page may frame ours, and nothing is kept in caches: a handler that
-// wants something else says so.
+// files, pictures and sound also from what the page itself holds (blob:). No other page may
+// frame ours, and nothing is kept in caches: a handler that wants something else says so.
 func harden(h http.Header) {
 	respond.Private(h)
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; "+
-		"img-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; "+
+		"img-src 'self' blob:; media-src 'self' blob:; connect-src 'self'; manifest-src 'self'; form-action 'self'; "+
 		"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
 	h.Set("X-Frame-Options", "DENY")
 	// Not "no-referrer", which makes browsers send "Origin: null" with our login form.

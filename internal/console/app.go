@@ -1,0 +1,185 @@
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"dragoman/internal/web"
+)
+
+//go:embed app
+var appFiles embed.FS
+
+// views are the addresses at which the page draws something. The page reads the rest of one
+// that has more (/talk/KEY/details), and says what it does not know.
+var views = []string{
+	"/talk", "/talk/{rest...}", "/you", "/jobs", "/queue", "/channels", "/people", "/usage", "/health", "/log", "/settings",
+}
+
+// serveApp adds the page's files under /app/, and the page at the address of each view.
+func serveApp(door *web.Door) {
+	// Made when somebody asks for the first time: a daemon without visitors keeps nothing
+	// of the page in memory.
+	made := sync.OnceValue(func() *app { return newApp(appFiles) })
+	index := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { made().serveIndex(w, r) })
+	door.Public("GET /app/{name...}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		made().serveFile(w, r, r.PathValue("name"))
+	}))
+	for _, view := range views {
+		door.Public("GET "+view, index)
+	}
+}
+
+// app is the page's files as browsers get them: compressed, and under addresses with the
+// version in them, so that a browser fetches each file once.
+type app struct {
+	files   fs.FS  // below the folder app
+	version string // short, and another one as soon as any file is
+	index   *packed
+	assets  map[string]func() *packed // by name; made at the first request
+}
+
+// packed is a file in the form that browsers get.
+type packed struct {
+	kind  string
+	plain func() []byte
+	gzip  []byte
+}
+
+// newApp reads the files and compresses none but index.html.
+func newApp(files fs.FS) *app {
+	a := &app{files: files, assets: map[string]func() *packed{}}
+	h := sha256.New()
+	for _, name := range a.names() {
+		_, _ = fmt.Fprintf(h, "%s\n%x\n", name, sha256.Sum256(a.read(name))) // a hash never fails
+		a.assets[name] = sync.OnceValue(func() *packed {
+			return pack(kinds[path.Ext(name)], func() []byte { return a.read(name) })
+		})
+	}
+	a.version = hex.EncodeToString(h.Sum(nil)[:6])
+	page := a.page()
+	a.index = pack(kinds[".html"], func() []byte { return page })
+	return a
+}
+
+// names are those of all files that are served.
+func (a *app) names() []string {
+	var names []string
+	err := fs.WalkDir(a.files, "app", func(name string, entry fs.DirEntry, err error) error {
+		if _, served := kinds[path.Ext(name)]; served && err == nil && !entry.IsDir() {
+			names = append(names, strings.TrimPrefix(name, "app/"))
+		}
+		return err
+	})
+	if err != nil {
+		panic(fmt.Sprintf("console: list embedded files: %v", err))
+	}
+	return names
+}
+
+// read returns a file that is known to exist.
+func (a *app) read(name string) []byte {
+	body, err := fs.ReadFile(a.files, "app/"+name)
+	if err != nil {
+		panic(fmt.Sprintf("console: embedded file: %v", err))
+	}
+	return body
+}
+
+// page is index.html with the version in its addresses, and a link for each module that
+// main.js needs at once. Without them a browser would find the modules one level of imports
+// after the other, and each level costs a round trip.
+func (a *app) page() []byte {
+	var links strings.Builder
+	for _, name := range a.modules("js/main.js") {
+		links.WriteString("  <link rel=\"modulepreload\" href=\"/app/" + name + "\">\n")
+	}
+	text := strings.Replace(string(a.read("index.html")), "</head>", links.String()+"</head>", 1)
+	return []byte(strings.ReplaceAll(text, `="/app/`, `="/app/`+a.version+"/"))
+}
+
+// imported finds what a module imports at once; import() is for later.
+var imported = regexp.MustCompile(`(?m)^(?:import|export)\s(?:[^;'"]*\sfrom\s+)?"(\.[^"]+)"`)
+
+// modules are all that a module needs at once, directly or not, without itself.
+func (a *app) modules(first string) []string {
+	found := []string{first}
+	for i := 0; i < len(found); i++ {
+		for _, m := range imported.FindAllSubmatch(a.read(found[i]), -1) {
+			name := path.Join(path.Dir(found[i]), string(m[1]))
+			if !slices.Contains(found, name) {
+				found = append(found, name)
+			}
+		}
+	}
+	return found[1:]
+}
+
+// serveIndex serves the page itself.
+func (a *app) serveIndex(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-cache")
+	a.index.serve(w, r, a.version)
+}
+
+// serveFile serves a file under its versioned address, where browsers keep it for good, or
+// under its name alone.
+func (a *app) serveFile(w http.ResponseWriter, r *http.Request, name string) {
+	keep := "no-cache"
+	if rest, versioned := strings.CutPrefix(name, a.version+"/"); versioned {
+		name = rest
+		keep = "public, max-age=31536000, immutable"
+	}
+	asset, found := a.assets[name]
+	if !found {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Cache-Control", keep)
+	asset().serve(w, r, a.version)
+}
+
+// pack compresses a file.
+func pack(kind string, plain func() []byte) *packed {
+	var buf bytes.Buffer
+	w, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)
+	if err == nil {
+		_, err = w.Write(plain())
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic(fmt.Sprintf("console: compress: %v", err)) // into memory, at a level that exists
+	}
+	return &packed{kind, plain, bytes.Clone(buf.Bytes())}
+}
+
+// serve answers with the file, or with 304 if the browser has this version.
+func (p *packed) serve(w http.ResponseWriter, r *http.Request, version string) {
+	body := p.gzip
+	h := w.Header()
+	h.Set("Content-Type", p.kind)
+	h.Set("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		h.Set("ETag", `"`+version+`-gzip"`)
+	} else {
+		body = p.plain()
+		h.Set("ETag", `"`+version+`"`)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+}

@@ -1,0 +1,132 @@
+package console_test
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"dragoman/internal/console"
+)
+
+// linked are the files that the page names.
+var linked = regexp.MustCompile(`(?:src|href)="(/app/[^"]*)"`)
+
+// unpacked is the text of an answer that is compressed.
+func unpacked(t *testing.T, from *httptest.ResponseRecorder) string {
+	t.Helper()
+	r, err := gzip.NewReader(from.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The address of a view, known or not, answers with the page, which names every file that it
+// needs at once. What it names is there, for good.
+func TestApp(t *testing.T) {
+	c := open(t, "", console.Options{})
+	page := ask(c, "GET", "/talk", nil).Body.String()
+	for _, address := range []string{"/talk/telegram:42/details", "/talk/no/such", "/you", "/jobs", "/queue", "/channels", "/people", "/usage", "/health", "/log", "/settings"} {
+		if got := ask(c, "GET", address, nil); got.Code != http.StatusOK || got.Body.String() != page || got.Header().Get("Cache-Control") != "no-cache" {
+			t.Errorf("GET %s = %d %v, want the page", address, got.Code, got.Header())
+		}
+	}
+	if regexp.MustCompile(`<script[^>]*>[^<]|\son\w+="|\sstyle="|<style`).MatchString(page) {
+		t.Error("the page has something inline")
+	}
+	for _, m := range linked.FindAllStringSubmatch(page, -1) {
+		got := ask(c, "GET", m[1], nil, "Accept-Encoding: gzip")
+		if got.Code != http.StatusOK || !strings.Contains(got.Header().Get("Cache-Control"), "immutable") || got.Header().Get("Content-Encoding") != "gzip" {
+			t.Errorf("the page names %s, which answers %d %v", m[1], got.Code, got.Header())
+		}
+	}
+	for _, want := range []string{`rel="modulepreload" href="/app/[0-9a-f]{12}/vendor/preact.js"`, `src="/app/[0-9a-f]{12}/js/main.js"`} {
+		if !regexp.MustCompile(want).MatchString(page) {
+			t.Errorf("the page = %s, want %s in it", page, want)
+		}
+	}
+}
+
+// Each file comes with its type, compressed or not, and is not sent twice.
+func TestAppFiles(t *testing.T) {
+	c := open(t, "", console.Options{})
+	for name, kind := range map[string]string{
+		"js/main.js": "text/javascript; charset=utf-8", "css/base.css": "text/css; charset=utf-8", "icons.svg": "image/svg+xml",
+		"index.html": "text/html; charset=utf-8", "vendor/LICENSES.txt": "text/plain; charset=utf-8",
+	} {
+		plain := ask(c, "GET", "/app/"+name, nil)
+		want, err := os.ReadFile("app/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plain.Body.String() != string(want) || plain.Header().Get("Content-Type") != kind || plain.Header().Get("Content-Encoding") != "" {
+			t.Errorf("GET %s = %d %v, want the file", name, plain.Code, plain.Header())
+		}
+		small := ask(c, "GET", "/app/"+name, nil, "Accept-Encoding: gzip, br")
+		length := small.Body.Len()
+		if unpacked(t, small) != string(want) || length >= len(want) || small.Header().Get("ETag") == plain.Header().Get("ETag") {
+			t.Errorf("GET %s, compressed = %d bytes %v, want the file in less", name, length, small.Header())
+		}
+		again := ask(c, "GET", "/app/"+name, nil, "Accept-Encoding: gzip", "If-None-Match: "+small.Header().Get("ETag"))
+		if again.Code != http.StatusNotModified || again.Body.Len() != 0 {
+			t.Errorf("GET %s with its ETag = %d and %d bytes, want 304", name, again.Code, again.Body.Len())
+		}
+		head := ask(c, "HEAD", "/app/"+name, nil)
+		if head.Code != http.StatusOK || head.Body.Len() != 0 || head.Header().Get("Content-Length") != plain.Header().Get("Content-Length") {
+			t.Errorf("HEAD %s = %d %v and %d bytes", name, head.Code, head.Header(), head.Body.Len())
+		}
+	}
+	for _, missing := range []string{"js/nothing.js", "0123456789ab/js/main.js", "../console.go", "js", "", "js/"} {
+		if got := ask(c, "GET", "/app/"+missing, nil); got.Code == http.StatusOK {
+			t.Errorf("GET /app/%s = %d, want none", missing, got.Code)
+		}
+	}
+}
+
+// sources are the page's own modules, without those of others.
+func sources(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir("app/js", func(name string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(name) != ".js" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		found[name] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// Modules import one another by relative addresses, which keep the version, and none can
+// turn text into markup.
+func TestModules(t *testing.T) {
+	address := regexp.MustCompile(`(?:from\s+|import\s*\(?\s*)["'\x60]([^"'\x60]+)["'\x60]`)
+	sinks := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc`)
+	for name, text := range sources(t) {
+		if lines := strings.Count(text, "\n"); lines > 300 {
+			t.Errorf("%s has %d lines, more than 300", name, lines)
+		}
+		if sink := sinks.FindString(text); sink != "" {
+			t.Errorf("%s uses %s", name, sink)
+		}
+		for _, m := range address.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); !strings.HasPrefix(m[1], ".") || err != nil {
+				t.Errorf("%s imports %q, want the relative address of a file", name, m[1])
+			}
+		}
+	}
+}
