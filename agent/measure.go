@@ -62,5 +62,6 @@ func (w summaryWriter) Ask(ctx context.Context, r recap.Request) (recap.Answer, 
 	a.learn(a.opts.Summarizer, &req, resp.Usage)
 	return recap.Answer{
 		Text: resp.Message.Content, Finish: resp.Finish, Refused: resp.Refused, Called: len(resp.Message.ToolCalls) > 0,
+		Used: resp.Usage,
 	}, nil
 }

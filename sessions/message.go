@@ -154,6 +154,8 @@ type Summary struct {
 	// refuses it.
 	// It is not stored.
 	Erasures int `json:"-"`
+	// Used is what its writing used. It is not stored.
+	Used Usage `json:"-"`
 }
 
 // FieldsName is the name in [Settings.Metadata] of an object with the fields of a

@@ -76,6 +76,8 @@ type Entry struct {
 	// that Control closes and before the new generation begins.
 	Append  []Message
 	Replies []Reply
+	// Counts are added in the same commit: what a turn used that Control ends.
+	Counts []Count
 }
 
 // Outcome is what Accept did with an entry.

@@ -127,6 +127,8 @@ type Answer struct {
 	// Refused says that the server marked it as a refusal, Called that it contains
 	// tool calls.
 	Refused, Called bool
+	// Used is what the request used; nil: its server did not say.
+	Used *sessions.Usage
 }
 
 // Source is what a summary replaces: the previous summary, if there is one, and the

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,9 +54,11 @@ type Host struct {
 	// load.
 	LoadWhole, LoadForTurn func(ctx context.Context, k channels.Key) (sessions.History, error)
 	TrimForTurn            func(h sessions.History) sessions.History
-	// AddSummary stores s, or returns sessions.ErrConflict if the conversation was
-	// reset or changed meanwhile.
-	AddSummary func(ctx context.Context, k channels.Key, s sessions.Summary) error
+	// AddSummary stores s and, in the same commit, what paid has used. It returns
+	// sessions.ErrConflict if the conversation was reset or changed meanwhile.
+	AddSummary func(ctx context.Context, k channels.Key, s sessions.Summary, paid Paid) error
+	// Wasted is called with what an attempt used whose summary was not stored.
+	Wasted func(ctx context.Context, paid Paid)
 	// Exclusive runs f while nothing else summarises k, even on other nodes.
 	Exclusive func(ctx context.Context, k channels.Key, f func(context.Context) error) error
 	// Tell sends text to the author of m, in the chat of m.
@@ -71,6 +74,16 @@ type Host struct {
 type Observer interface {
 	Summarized(outcome string)
 	Unaccounted(n int, said bool)
+}
+
+// Paid is what the writing of a summary used, and whom it counts for.
+type Paid struct {
+	Key channels.Key
+	// By is who caused it, in the channel of Key: the author of the newest message, or of
+	// the command that asked for it. "": nobody whom the network vouches for.
+	By    string
+	Model string
+	Used  sessions.Usage
 }
 
 // Report describes a stored summary.
@@ -234,11 +247,15 @@ func (s *Summaries) summarize(ctx context.Context, k channels.Key, known *sessio
 	}
 	s.logFill(slog.LevelInfo, "context compaction triggered", k, h)
 	made, err := s.writer.Summarize(ctx, h, keep)
-	if err != nil {
-		return err
+	paid := Paid{Key: k, By: s.causedBy(k, h), Model: made.Model, Used: made.Used}
+	if err == nil {
+		made.Erasures = h.Erasures
+		err = s.opts.AddSummary(ctx, k, made, paid)
 	}
-	made.Erasures = h.Erasures
-	if err := s.opts.AddSummary(ctx, k, made); err != nil {
+	if err != nil {
+		if paid.Used != (sessions.Usage{}) {
+			s.opts.Wasted(ctx, paid)
+		}
 		return err
 	}
 	s.opts.Observer.Summarized("done")
@@ -248,6 +265,21 @@ func (s *Summaries) summarize(ctx context.Context, k channels.Key, known *sessio
 		"messages", r.Messages, "covered", r.Covered, "bytes", len(made.Text),
 		"old_tokens", r.Before, "new_tokens", r.After, "savings_percent", r.Savings())
 	return nil
+}
+
+// causedBy is the id of whoever caused the summary of k that runs.
+func (s *Summaries) causedBy(k channels.Key, h sessions.History) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if asker := s.jobs[k].asker; asker != nil {
+		return asker.Sender.ID()
+	}
+	for _, m := range slices.Backward(h.Messages) {
+		if m.Role == sessions.RoleUser && m.Sender != "" {
+			return m.Sender
+		}
+	}
+	return ""
 }
 
 func coversOf(h sessions.History) int64 {

@@ -32,7 +32,8 @@ const (
 // Summarize writes the next summary of h: one text that replaces the old summary and
 // all messages except those that keep selects (nil: Compaction.Keep). It stores
 // nothing; the caller does. Input that does not fit the window is summarised in
-// parts, each with the summary so far.
+// parts, each with the summary so far. With an error, the Summary only says what the
+// attempt used.
 func (s *Summarizer) Summarize(ctx context.Context, h sessions.History, keep *window.Keep) (sessions.Summary, error) {
 	c := s.now.Load()
 	switch {
@@ -61,12 +62,13 @@ func (s *Summarizer) Summarize(ctx context.Context, h sessions.History, keep *wi
 		err := w.summarizePart(ctx)
 		s.model.Learn(w.refused, w.passed)
 		if err != nil {
-			return sessions.Summary{}, err
+			return sessions.Summary{Model: s.model.Name(), Used: w.used}, err
 		}
 	}
 	done := sessions.Summary{
 		Text: w.soFar.Text, Fields: w.soFar.Fields, CoversSeq: h.Messages[w.cut-1].Seq, Generation: h.Generation,
 		Model: s.model.Name(), At: s.opts.Now(), Origins: originsOf(h.Summary, h.Messages[:w.cut]),
+		Used: w.used,
 	}
 	unseen := 0 // possible if messages are out of order
 	for i := range h.Messages[w.cut:] {
@@ -75,7 +77,7 @@ func (s *Summarizer) Summarize(ctx context.Context, h sessions.History, keep *wi
 		}
 	}
 	if unseen > 0 {
-		return sessions.Summary{}, fmt.Errorf("%w: %d of those up to %d", ErrUnseen, unseen, done.CoversSeq)
+		return sessions.Summary{Model: done.Model, Used: w.used}, fmt.Errorf("%w: %d of those up to %d", ErrUnseen, unseen, done.CoversSeq)
 	}
 	return done, nil
 }
@@ -111,6 +113,7 @@ type writing struct {
 	// new summary must not take more; 0: it may.
 	replaced int
 	started  bool // a part was summarised
+	used     sessions.Usage
 	// window is the writing model's context length as far as known. room, if not 0,
 	// limits the tokens of messages in one request.
 	window, room int
@@ -245,6 +248,9 @@ func (w *writing) askModel(ctx context.Context, req Request, msgs []sessions.Mes
 	answer, err := w.model.Ask(ctx, req)
 	if err != nil {
 		return Summary{}, err
+	}
+	if answer.Used != nil {
+		w.used.Add(*answer.Used)
 	}
 	if so, err = w.c.task.Read(answer, Source{Previous: w.soFar.Text, Messages: msgs}); err != nil {
 		return Summary{}, err

@@ -55,6 +55,7 @@ import (
 
 // Turn is what a rule knows of a turn that is about to ask the model.
 type Turn struct {
+	// ID is "" for a summary, which is no turn: it is only counted.
 	ID string
 	// Key is the conversation that gets the answer. It is zero for a job that is no longer
 	// configured.

@@ -90,8 +90,8 @@ func (s crashStore) MarkSent(ctx context.Context, c sessions.Claim, id string, r
 	return around("sent", func() error { return s.Store.MarkSent(ctx, c, id, r) })
 }
 
-func (s crashStore) AddSummary(ctx context.Context, k channels.Key, sum sessions.Summary) error {
-	return around("summary", func() error { return s.Store.AddSummary(ctx, k, sum) })
+func (s crashStore) AddSummary(ctx context.Context, k channels.Key, sum sessions.Summary, counts ...sessions.Count) error {
+	return around("summary", func() error { return s.Store.AddSummary(ctx, k, sum, counts...) })
 }
 
 func (s crashStore) Delete(ctx context.Context, k channels.Key) error {

@@ -19,9 +19,9 @@
 // Days and months are those of agent.time_zone. Sums are read again after a second, and
 // above four fifths of a limit before each call.
 //
-// Not counted, as in package usage: summaries, and calls whose turn failed or was stopped
-// before the model had answered. Identities that were joined as one person have a budget
-// each.
+// A summary counts for whoever caused it, and is made also when nothing is left: the
+// conversation could not go on without it. Not counted is what package usage does not count.
+// Identities that were joined as one person have a budget each.
 //
 // Failures:
 //

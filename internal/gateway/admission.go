@@ -122,13 +122,12 @@ func (r *run) ending(ctx context.Context, sentence string) (agent.Result, error)
 	return agent.Result{Text: text, Messages: append(r.questions(), said)}, nil
 }
 
-// counts are what is added up of a turn that the model has answered with messages.
-func (r *run) counts(messages []sessions.Message) (all []sessions.Count) {
-	t := r.asked()
-	if r.g.opts.Count != nil {
-		all = r.g.opts.Count(t, messages)
+// counts are what is added up of t, in which the model wrote messages.
+func (g *Gateway) counts(t admission.Turn, messages []sessions.Message) (all []sessions.Count) {
+	if g.opts.Count != nil {
+		all = g.opts.Count(t, messages)
 	}
-	return r.g.appendCounts(all, t, messages)
+	return g.appendCounts(all, t, messages)
 }
 
 // appendCounts appends what rules count of t.

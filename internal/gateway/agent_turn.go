@@ -27,6 +27,9 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 			}
 			err := r.asStoreError(r.g.store.AppendStep(ctx, r.claim, r.id, r.bound(), s))
 			if err == nil {
+				if s.Kind == sessions.StepModel && s.Message != nil {
+					r.answered = append(r.answered, *s.Message)
+				}
 				r.tellStep(s)
 			}
 			return err

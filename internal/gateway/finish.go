@@ -171,9 +171,7 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 	if outcome == "ran" {
 		ended = "answered"
 	}
-	if outcome != "skipped" {
-		t.Counts = r.counts(res.Messages)
-	}
+	t.Counts = r.counts(res, outcome)
 	if r.job != nil {
 		outcome = r.job.fillCommit(ctx, r.g, &t, res, outcome, why)
 		defer func() { r.g.opts.Observer.Heartbeat(r.job.label(), outcome) }()
@@ -332,6 +330,28 @@ func (r *run) savedEvents(t sessions.Turn) (events []stream.Event) {
 		events = append(events, stream.Event{Event: stream.SessionCreate, Key: e.Key, Generation: e.Generation, Turn: e.Turn})
 	}
 	return append(events, e)
+}
+
+// counts are what is added up of a turn that ends with outcome: of one that failed, what the
+// model answered before.
+func (r *run) counts(res agent.Result, outcome string) []sessions.Count {
+	switch outcome {
+	case "skipped":
+		return nil
+	case "failed":
+		return r.g.counts(r.asked(), r.answered)
+	}
+	return r.g.counts(r.asked(), res.Messages)
+}
+
+// answers are what the model wrote in the steps of a turn.
+func answers(steps []sessions.Step) (all []sessions.Message) {
+	for _, s := range steps {
+		if s.Kind == sessions.StepModel && s.Message != nil {
+			all = append(all, *s.Message)
+		}
+	}
+	return all
 }
 
 // usageOf adds up what the model used for messages.

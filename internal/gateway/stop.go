@@ -113,10 +113,7 @@ func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions
 		say := strings.TrimSpace("A new conversation begins. The old one is kept. " + dropped)
 		e.Replies = append(e.Replies, g.split(sessions.Label{Kind: channels.KindCommand}, m.Key, say, m)...)
 	}
-	if last {
-		e.Waiting = nil
-	}
-	got, err := g.store.Accept(ctx, e)
+	got, err := g.acceptControl(ctx, e, last)
 	if err != nil {
 		return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
 	}
@@ -126,6 +123,26 @@ func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions
 	}
 	g.controlled(ctx, m.Key, got.Outcome)
 	return nil
+}
+
+// acceptControl stores the command e, and what the turn used that it ends, as far as its
+// journal knows.
+func (g *Gateway) acceptControl(ctx context.Context, e sessions.Entry, last bool) (sessions.Acceptance, error) {
+	if last { // perhaps that turn has just ended, and counted this itself
+		e.Waiting = nil
+		return g.store.Accept(ctx, e)
+	}
+	if e.Control != sessions.ControlNone {
+		p, err := g.store.Running(ctx, e.Inbound.Key)
+		if err != nil {
+			return sessions.Acceptance{}, err
+		}
+		if p.Turn != "" && (len(e.Ends) == 0 || slices.Contains(e.Ends, p.Messages[0].Seq)) {
+			r := g.newRun(sessions.Claim{Key: e.Inbound.Key}, p)
+			e.Counts = g.counts(r.asked(), r.answered)
+		}
+	}
+	return g.store.Accept(ctx, e)
 }
 
 // takeBack removes the preview with this id, if there is one that no reply of the command e

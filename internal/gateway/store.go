@@ -20,9 +20,10 @@ type Store struct {
 	Records
 }
 
-// Records reads notes.
+// Records reads notes, and adds up.
 type Records interface {
 	Notes(ctx context.Context, f sessions.NoteFilter) ([]sessions.Note, error)
+	Count(ctx context.Context, add ...sessions.Count) error
 }
 
 // Inbox accepts messages, and shows what waits in both queues.
@@ -41,6 +42,7 @@ type Work interface {
 	Run(ctx context.Context, h sessions.Handler) error
 	Pending(ctx context.Context, c sessions.Claim, most int) (sessions.Pending, error)
 	Waiting(ctx context.Context, c sessions.Claim) ([]sessions.InboxRecord, error)
+	Running(ctx context.Context, k channels.Key) (sessions.Pending, error)
 	AppendStep(ctx context.Context, c sessions.Claim, turn string, answers []sessions.Answered, s sessions.Step) error
 	CommitTurn(ctx context.Context, c sessions.Claim, t sessions.Turn) error
 	Postpone(ctx context.Context, c sessions.Claim, seqs []int64, until time.Time, why string) error
@@ -63,7 +65,7 @@ type Conversations interface {
 	Find(ctx context.Context, q sessions.Query) ([]sessions.Conversation, error)
 	Conversation(ctx context.Context, k channels.Key) (sessions.Conversation, error)
 	History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error)
-	AddSummary(ctx context.Context, k channels.Key, s sessions.Summary) error
+	AddSummary(ctx context.Context, k channels.Key, s sessions.Summary, counts ...sessions.Count) error
 	Feed(ctx context.Context, k channels.Key, before int64, limit int) ([]sessions.FeedItem, error)
 	Rename(ctx context.Context, k channels.Key, title string) error
 	Configure(ctx context.Context, k channels.Key, change func(*sessions.Settings) error) error

@@ -7,15 +7,42 @@ import (
 
 	"dragoman/agent/recap"
 	"dragoman/channels"
+	"dragoman/internal/admission"
+	"dragoman/internal/people"
 	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
 func (g *Gateway) newSummaries() *recap.Summaries {
 	return recap.NewSummaries(g.agent, recap.Host{
-		Slots: g.opts.Summarizers, LoadWhole: g.wholeHistory, LoadForTurn: g.history, TrimForTurn: g.trimForTurn, AddSummary: g.store.AddSummary,
+		Slots: g.opts.Summarizers, LoadWhole: g.wholeHistory, LoadForTurn: g.history, TrimForTurn: g.trimForTurn, AddSummary: g.addSummary, Wasted: g.wastedSummary,
 		Exclusive: g.alone, Tell: g.answerAsker, Done: g.compacted, Observer: g.opts.Observer, Logger: g.opts.Logger, Now: g.opts.Now,
 	})
+}
+
+// addSummary stores a summary, and what it used.
+func (g *Gateway) addSummary(ctx context.Context, k channels.Key, s sessions.Summary, paid recap.Paid) error {
+	return g.store.AddSummary(ctx, k, s, g.summaryCounts(paid)...)
+}
+
+// wastedSummary counts what an attempt used that left no summary. If the store fails, or the
+// process dies before, it is not counted.
+func (g *Gateway) wastedSummary(ctx context.Context, paid recap.Paid) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutSummaryWithin)
+	defer cancel()
+	err := g.store.Count(ctx, g.summaryCounts(paid)...)
+	if err != nil {
+		g.log(paid.Key).Warn("what a summary used was not counted", "err", err)
+	}
+}
+
+// summaryCounts are what is added up of a summary. It is no turn, so it has no ID.
+func (g *Gateway) summaryCounts(paid recap.Paid) []sessions.Count {
+	t := admission.Turn{Key: paid.Key, At: g.opts.Now()}
+	if paid.By != "" {
+		t.Owner = people.Identity(paid.Key.Channel(), paid.By)
+	}
+	return g.counts(t, []sessions.Message{{Role: sessions.RoleAssistant, Model: paid.Model, Usage: &paid.Used}})
 }
 
 // FailedSummary returns the newest summary that failed for a reason that stays.

@@ -31,6 +31,8 @@ type run struct {
 	history sessions.History
 
 	told telling
+	// answered are the answers of the model that the journal has, which all ask for tools.
+	answered []sessions.Message
 	// meter limits what the turn uses; nil: nothing does.
 	meter *meter
 	// kept: what hooks get about the turn is stored with it.
@@ -78,6 +80,7 @@ func (g *Gateway) newRun(c sessions.Claim, p sessions.Pending) *run {
 	r.parked = isParked(p.Steps)
 	r.since = lastResumed(p.Steps)
 	r.askedAbout = askedCalls(p.Steps)
+	r.answered = answers(p.Steps)
 	for _, w := range p.Messages {
 		r.add(w)
 	}

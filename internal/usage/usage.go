@@ -8,8 +8,13 @@
 // Days are those of one time zone, agent.time_zone. Days older than three months are kept
 // as one sum a month, on its first day: see engine.Store.Sweep.
 //
-// Not counted: what was used before the counting began, calls whose turn failed or was
-// stopped before the model had answered, and summaries. The metrics have these.
+// What a turn used that failed, or that a /stop or /new ended, is counted in the commit that
+// ends it, as far as its journal knows: calls that had been answered. A summary is counted in
+// its own commit, for whoever caused it: the author of the newest message, or of /compact.
+//
+// Not counted: what was used before the counting began, a call that failed or was ended while
+// the model answered, an empty answer that was asked for again (its cost is), and a turn whose
+// messages were withdrawn or dropped. The metrics have these.
 //
 // Failures: a person, chat or model whose name is no owner of counts (longer than 200
 // bytes) is left out.
@@ -70,6 +75,8 @@ type Turn struct {
 	// Chat got the answer; zero: no conversation.
 	Chat channels.Key
 	At   time.Time // in the time zone of the days
+	// Aside says that it is no turn: a summary.
+	Aside bool
 	// Messages are what the model wrote, among others.
 	Messages []sessions.Message
 }
@@ -102,7 +109,10 @@ func (t Turn) Counts() []sessions.Count {
 	if last < 0 {
 		return nil
 	}
-	sum.Turns, of[last].Turns = 1, 1
+	if !t.Aside {
+		sum.Turns = 1
+		of[last].Turns = 1
+	}
 	day := t.At.Format(dayForm)
 	all := make([]sessions.Count, 0, 12) // most turns have a person, a chat, a model, and four kinds
 	all = appendCounts(all, t.Person, day, sum)

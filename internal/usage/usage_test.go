@@ -114,6 +114,16 @@ func TestWithoutConversation(t *testing.T) {
 	}
 }
 
+// A summary is no turn.
+func TestASummary(t *testing.T) {
+	aside := turn("x:ann")
+	aside.Aside = true
+	r := read(t, sums(aside.Counts()), usage.Query{By: usage.ByModel})
+	if r.Total.Turns != 0 || r.Total.Input != 300 {
+		t.Errorf("a summary counts as %+v", r.Total)
+	}
+}
+
 // What no model answered is not counted, and what cannot be an owner never fails a commit.
 func TestNotCounted(t *testing.T) {
 	apology := usage.Turn{Person: "x:ann", Chat: channels.MustKey("x:ann"), At: day, Messages: []sessions.Message{{Role: sessions.RoleAssistant, Content: "Sorry", Synthetic: true}}}

@@ -17,7 +17,8 @@ import (
 // once for each (channel, Inbound.ID), however often it arrives. See
 // [sessions.Outcome] for edits. Errors: ErrFull, a *sessions.ReplaceError.
 func (s *Store) Accept(ctx context.Context, e sessions.Entry) (a sessions.Acceptance, err error) {
-	if err := checkEntry(e); err != nil {
+	err = cmp.Or(checkEntry(e), checkCounts(e.Counts))
+	if err != nil {
 		return a, s.wrap("accept", err)
 	}
 	e.Inbound = rules.Inbound(e.Inbound)
@@ -93,6 +94,7 @@ func (st *step) accept(e sessions.Entry) (a sessions.Acceptance, err error) {
 		st.newGeneration(c)
 	}
 	st.addReplies(c, e.Replies)
+	st.changes.Add = e.Counts
 	a.Waiting = c.Waiting
 	return a, nil
 }

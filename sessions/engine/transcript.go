@@ -154,11 +154,16 @@ func (v *view) history(head rows.Head, limit sessions.HistoryLimit) (h sessions.
 	return h
 }
 
-// AddSummary makes sum the newest summary of k. The messages are kept. It returns
+// AddSummary makes sum the newest summary of k, and adds counts in the same commit. The
+// messages are kept. It returns
 // ErrConflict if sum.Generation is not the current one, if sum.CoversSeq is not a
 // message of that generation after the newest summary, or if messages of k were
 // erased or replaced since the caller read the history for sum.
-func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Summary) error {
+func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Summary, counts ...sessions.Count) error {
+	err := checkCounts(counts)
+	if err != nil {
+		return s.wrap("add summary", err)
+	}
 	return s.update(ctx, "add summary", func(st *step) error {
 		c := st.chat(k)
 		v := c.Conversation
@@ -173,11 +178,13 @@ func (s *Store) AddSummary(ctx context.Context, k channels.Key, sum sessions.Sum
 		}
 		stored := rules.Summary(sum)
 		stored.Erasures = 0
+		stored.Used = sessions.Usage{}
 		if stored.At.IsZero() {
 			stored.At = rules.Time(st.now)
 		}
 		ch := st.touch(c)
 		ch.Summaries, v.Covers = append(ch.Summaries, stored), stored.CoversSeq
+		st.changes.Add = counts
 		return nil
 	}, k)
 }

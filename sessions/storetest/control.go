@@ -36,7 +36,12 @@ var controlTests = map[string]func(*testing.T, *rig){
 		r.enter(t, stop, sessions.Done)
 		last := control("x:1", "new", sessions.ControlNew)
 		last.Waiting = []int64{two}
+		last.Counts = []sessions.Count{{Kind: "k", Owner: "o", Day: "20261129", N: 3}}
 		r.enter(t, last, sessions.Done)
+		r.enter(t, last, sessions.Duplicate)
+		used, err := r.Sum(t.Context(), "k", "o", "20261129", "20261129")
+		must(t, err)
+		same(t, "what was counted with it, once", used, 3)
 		same(t, "transcript", r.transcript(t, "x:1"), []string{"user: one", "user: two"})
 	},
 	"Control/FencesEveryMethodOfTheClaim": func(t *testing.T, r *rig) {

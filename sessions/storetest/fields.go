@@ -105,7 +105,8 @@ func everyField(t *testing.T) (list []sessions.Record) {
 			c.Generations[0].FirstSeq = 1
 			c.Generations[0].LastSeq = 2
 			c.Summaries[0].Generation, c.Summaries[0].CoversSeq = generation, 1
-			c.Summaries[0].Erasures = 0 // it is not stored
+			c.Summaries[0].Erasures = 0            // it is not stored
+			c.Summaries[0].Used = sessions.Usage{} // nor is this
 		case r.Messages != nil:
 			second := r.Messages.Messages[0]
 			r.Messages.Messages[0].Seq, second.Seq = 1, 2

@@ -103,7 +103,12 @@ var transcriptTests = map[string]func(*testing.T, *rig){
 		sum := func(covers int64) sessions.Summary {
 			return sessions.Summary{Text: number("to ", int(covers)), CoversSeq: covers, Generation: h.Generation, Model: "m"}
 		}
-		must(t, r.AddSummary(ctx, key("x:1"), sum(2)))
+		paid := sessions.Count{Kind: "k", Owner: "o", Day: "20261129", N: 3}
+		must(t, r.AddSummary(ctx, key("x:1"), sum(2), paid))
+		is(t, "AddSummary of the same, with what it used", r.AddSummary(ctx, key("x:1"), sum(2), paid), sessions.ErrConflict)
+		used, err := r.Sum(ctx, "k", "o", "20261129", "20261129")
+		must(t, err)
+		same(t, "what was counted with it", used, 3)
 		got, texts := r.history(t, sessions.HistoryLimit{Messages: 1})
 		same(t, "History", texts, []string{"4"})
 		if got.Omitted != 1 || got.Summary == nil || got.Summary.Text != "to 2" || got.Summary.Model != "m" || got.Summary.At.IsZero() {
