@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"strings"
 	"time"
 
 	"dragoman/channels"
@@ -119,7 +120,8 @@ type Label struct {
 	Kind channels.Kind `json:"kind,omitempty"`
 	// Turn is the id of the turn that wrote it, or that it ends. Empty: no turn.
 	Turn string `json:"turn,omitempty"`
-	// Job is the scheduled job whose turn it was.
+	// Job is the scheduled job whose turn it was. A text about several reminders of a person
+	// has them all, a line each: see [JobsOf].
 	Job string `json:"job,omitempty"`
 	// Part counts from 1 to Parts, the messages of one answer.
 	Part  int `json:"part,omitempty"`
@@ -127,6 +129,11 @@ type Label struct {
 	// File, if not empty, is the name of the file that has the text.
 	File string        `json:"file,omitempty"`
 	Form channels.Form `json:"form,omitempty"`
+}
+
+// JobsOf are the jobs that the Job of a [Label] names.
+func JobsOf(job string) []string {
+	return strings.FieldsFunc(job, func(c rune) bool { return c == '\n' })
 }
 
 // Reply is one message to deliver.
@@ -242,6 +249,8 @@ type Reminding struct {
 	// Occurrence is what became of it. With a Message its outcome is "fired", until a turn
 	// has answered that.
 	Occurrence Occurrence
+	// Also are others that came due and that Replies tell, too. All of them end, or none.
+	Also []CameDue
 	// Key is the conversation of Replies, which are delivered, and of Message, which is
 	// answered as that of a heartbeat is. Either may be empty.
 	Key     channels.Key
@@ -250,6 +259,13 @@ type Reminding struct {
 	// Append is added to the transcript of Key, as words for Author.
 	Append []Message
 	Author Owner
+}
+
+// CameDue is one occurrence of a note, as in a [Reminding].
+type CameDue struct {
+	Note       Note
+	Next       *Note
+	Occurrence Occurrence
 }
 
 // DeliveryState is where an outbox row is.

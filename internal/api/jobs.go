@@ -155,14 +155,16 @@ func (s *server) markWaiting(ctx context.Context, all []*Occurrence) error {
 		if it.Lane != sessions.LaneOut || it.Job == "" || it.State == sessions.QueueDead || it.Error == "" {
 			continue
 		}
-		i := slices.IndexFunc(all, func(o *Occurrence) bool {
-			return o.Job == it.Job && !o.At.After(it.At) && (o.Outcome == "ran" || o.Outcome == "waiting")
-		})
-		if i < 0 {
-			continue
+		for _, job := range sessions.JobsOf(it.Job) {
+			i := slices.IndexFunc(all, func(o *Occurrence) bool {
+				return o.Job == job && !o.At.After(it.At) && (o.Outcome == "ran" || o.Outcome == "waiting")
+			})
+			if i < 0 {
+				continue
+			}
+			all[i].Outcome = "waiting"
+			all[i].Why = "its text is not delivered yet: " + it.Error
 		}
-		all[i].Outcome = "waiting"
-		all[i].Why = "its text is not delivered yet: " + it.Error
 	}
 	return nil
 }

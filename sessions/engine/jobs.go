@@ -22,11 +22,18 @@ func (st *step) occurred(o sessions.Occurrence) {
 	st.record(rows.Record{Occurrence: &o})
 }
 
-// unheard marks the run of a job that wrote o as failed: the last one that ended before o
-// was stored.
+// unheard marks the runs of the jobs that wrote o as failed.
 func (st *step) unheard(o *rows.Out, why string) {
+	for _, job := range sessions.JobsOf(o.Job) {
+		st.unheardOf(job, o, why)
+	}
+}
+
+// unheardOf marks the run of job that wrote o as failed: the last one that ended before o
+// was stored.
+func (st *step) unheardOf(job string, o *rows.Out, why string) {
 	var run *sessions.Occurrence
-	for r := range st.records(rows.Record{Occurrence: &sessions.Occurrence{Job: o.Job}}) {
+	for r := range st.records(rows.Record{Occurrence: &sessions.Occurrence{Job: job}}) {
 		ran := r.Occurrence
 		spoke := ran.Outcome == "ran" || ran.Outcome == "failed"
 		if spoke && !ran.At.After(o.Created) && (run == nil || ran.At.After(run.At)) {

@@ -12,37 +12,32 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// Remind ends one occurrence of a note in one commit: it records the outcome, puts the
-// replies into the outbox and the message into the inbox, adds to the transcript, and replaces or removes the note.
-// Of several callers that have read the same note, on whatever nodes, one succeeds.
+// Remind ends one occurrence of a note in one commit, and the others that came due with it:
+// it records the outcomes, puts the replies into the outbox and the message into the inbox,
+// adds to the transcript, and replaces or removes the notes. Of several callers that have
+// read the same note, on whatever nodes, one succeeds.
 //
-// Errors: ErrConflict if the note is gone, is due at another time, or has other data.
+// Errors: ErrConflict if one of the notes is gone, is due at another time, or has other data.
 func (s *Store) Remind(ctx context.Context, m sessions.Reminding) error {
 	err := checkReminding(m)
-	var next sessions.Note
-	if err == nil && m.Next != nil {
-		next, err = cleanNote(m.Note.Kind, m.Note.Owner, *m.Next)
-	}
-	if err == nil && m.Next != nil && next.Name != m.Note.Name {
-		err = fmt.Errorf("the note %q would be replaced by %q", m.Note.Name, next.Name)
-	}
 	if err != nil {
 		return s.wrap("remind", err)
 	}
+	all := append([]sessions.CameDue{{Note: m.Note, Next: m.Next, Occurrence: m.Occurrence}}, m.Also...)
+	for i := range all {
+		all[i].Next, err = cleanNext(all[i])
+		if err != nil {
+			return s.wrap("remind", err)
+		}
+	}
 	return s.update(ctx, "remind", func(st *step) error {
 		c := st.chat(m.Key)
-		old, err := st.unchanged(m.Note)
-		if err != nil {
-			return err
+		for _, d := range all {
+			err := st.cameDue(d)
+			if err != nil {
+				return err
+			}
 		}
-		if m.Next == nil {
-			st.changes.Removed = append(st.changes.Removed, rows.Record{Note: old})
-		} else {
-			put := next
-			put.At = rules.Time(st.now)
-			st.record(rows.Record{Note: &put})
-		}
-		st.occurred(m.Occurrence)
 		st.appendMessages(c, "", m.Append, m.Author)
 		st.addReplies(c, m.Replies)
 		if m.Message != nil {
@@ -50,6 +45,35 @@ func (s *Store) Remind(ctx context.Context, m sessions.Reminding) error {
 		}
 		return nil
 	}, m.Key)
+}
+
+// cleanNext is what replaces the note of d, as it is stored; nil: nothing.
+func cleanNext(d sessions.CameDue) (*sessions.Note, error) {
+	if d.Next == nil {
+		return nil, nil
+	}
+	next, err := cleanNote(d.Note.Kind, d.Note.Owner, *d.Next)
+	if err == nil && next.Name != d.Note.Name {
+		err = fmt.Errorf("the note %q would be replaced by %q", d.Note.Name, next.Name)
+	}
+	return &next, err
+}
+
+// cameDue ends the occurrence of d. Errors: ErrConflict.
+func (st *step) cameDue(d sessions.CameDue) error {
+	old, err := st.unchanged(d.Note)
+	if err != nil {
+		return err
+	}
+	if d.Next == nil {
+		st.changes.Removed = append(st.changes.Removed, rows.Record{Note: old})
+	} else {
+		put := *d.Next
+		put.At = rules.Time(st.now)
+		st.record(rows.Record{Note: &put})
+	}
+	st.occurred(d.Occurrence)
+	return nil
 }
 
 // unchanged is the stored note that is like n. Errors: ErrConflict.
@@ -83,15 +107,24 @@ func checkReminding(m sessions.Reminding) error {
 	if m.Key.IsZero() {
 		return errors.New("a reminder without a conversation")
 	}
-	err := cmp.Or(checkKind(m.Note.Kind), checkName("owner", m.Note.Owner), checkName("name", m.Note.Name), hasJob(m.Occurrence.Job))
-	if err != nil {
+	err := checkCameDue(m.Note, m.Occurrence)
+	for _, d := range m.Also {
+		err = cmp.Or(err, checkCameDue(d.Note, d.Occurrence), knownOutcome(d.Occurrence.Outcome))
+	}
+	switch {
+	case err != nil:
 		return err
-	}
-	if m.Message == nil {
+	case m.Message == nil:
 		return knownOutcome(m.Occurrence.Outcome)
-	}
-	if m.Message.Key != m.Key || m.Occurrence.Outcome != "fired" {
+	case len(m.Also) > 0:
+		return errors.New("a prompt comes with others")
+	case m.Message.Key != m.Key || m.Occurrence.Outcome != "fired":
 		return errors.New("a prompt is for another conversation, or has an outcome already")
 	}
 	return checkEntry(sessions.Entry{Inbound: rules.Inbound(*m.Message), Source: sessions.SourceHeartbeat})
+}
+
+// checkCameDue refuses an occurrence of a note that could not be stored.
+func checkCameDue(n sessions.Note, o sessions.Occurrence) error {
+	return cmp.Or(checkKind(n.Kind), checkName("owner", n.Owner), checkName("name", n.Name), hasJob(o.Job))
 }

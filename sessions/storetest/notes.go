@@ -19,6 +19,7 @@ var noteTests = map[string]func(*testing.T, *rig){
 	"Notes/ALimitOfTheList":           notesAreListed,
 	"Notes/Race":                      stickersRace,
 	"Notes/RemindOnce":                notesRemindOnce,
+	"Notes/RemindSeveral":             notesRemindSeveral,
 	"Notes/RemindOfAPrompt":           notesRemindOfAPrompt,
 	"Counts/ImpossibleOnesAreRefused": countsAreRefused,
 	"Counts/AreSummedByDay":           countsAreSummed,

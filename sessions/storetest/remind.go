@@ -87,3 +87,41 @@ func notesRemindOfAPrompt(t *testing.T, r *rig) {
 		t.Errorf("Pending = %+v", got)
 	}
 }
+
+// Several that came due are told in one message: all of them end, or none. If the message
+// cannot be delivered, all of them have failed.
+func notesRemindSeveral(t *testing.T, r *rig) {
+	ctx := t.Context()
+	m := reminding(t, r)
+	second := sessions.Note{Name: "r2", Data: raw(`1`), Due: noon.Add(time.Minute)}
+	must(t, r.ChangeNotes(ctx, "k", "o", putNotes([]sessions.Note{second})))
+	notes, err := r.Notes(ctx, sessions.NoteFilter{Kind: "k", Owner: "o", Name: "r2"})
+	must(t, err)
+	stale := notes[0]
+	stale.Due = noon
+	also := sessions.CameDue{Note: stale, Occurrence: sessions.Occurrence{Job: "o/r2", Due: second.Due, Outcome: "ran"}}
+	m.Replies[0].Job = "o/r1\no/r2"
+	m.Also = []sessions.CameDue{also}
+	is(t, "Remind of one that has changed", r.Remind(ctx, m), sessions.ErrConflict)
+	same(t, "notes after a conflict", noteNames(t, r, sessions.NoteFilter{Kind: "k", Owner: "o"}), []string{"r11", "r21"})
+	m.Also[0].Note = notes[0]
+	must(t, r.Remind(ctx, m))
+	same(t, "notes after both", noteNames(t, r, sessions.NoteFilter{Kind: "k", Owner: "o"}), nil)
+	outcomes := func() (said []string) {
+		list, err := r.Occurrences(ctx, "", 10)
+		must(t, err)
+		for _, o := range list {
+			said = append(said, o.Job+" "+o.Outcome)
+		}
+		return said
+	}
+	same(t, "outcomes", outcomes(), []string{"o/r2 ran", "o/r1 ran"})
+	h := r.claim(t)
+	list, err := r.Unsent(ctx, h.Claim, 10)
+	must(t, err)
+	if len(list) != 1 {
+		t.Fatalf("Unsent has %d deliveries, want one", len(list))
+	}
+	must(t, r.MarkDead(ctx, h.Claim, list[0].ID, "gone"))
+	same(t, "outcomes of what nobody read", outcomes(), []string{"o/r2 failed", "o/r1 failed"})
+}
