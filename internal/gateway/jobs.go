@@ -192,7 +192,7 @@ func jobNote(job, text string) string {
 // hasNote reports whether a conversation has a note of what a job wrote at that time.
 func hasNote(messages []sessions.Message, at time.Time) bool {
 	return slices.ContainsFunc(messages, func(m sessions.Message) bool {
-		return m.Role == sessions.RoleUser && m.Synthetic && m.Sender == "" && m.At.Equal(at)
+		return m.Role == sessions.RoleUser && m.Synthetic && m.At.Equal(at)
 	})
 }
 

@@ -174,10 +174,15 @@ func reminderNote(name, text string, taint []sessions.Origin) sessions.Message {
 	}
 }
 
-// Remind fills m, the occurrence of a reminder called name, with text as the network of m.Key
-// takes it, and with what the conversation remembers of it. m.Occurrence names the job.
+// Remind fills m, the occurrence of a reminder called name, or of several, with text as the
+// network of m.Key takes it, and with what the conversation remembers of it. The occurrences
+// name the jobs.
 func (g *Gateway) Remind(m *sessions.Reminding, name, text string, taint []sessions.Origin) {
-	m.Replies = g.split(sessions.Label{Kind: channels.KindJob, Job: m.Occurrence.Job}, m.Key, text, channels.Inbound{})
+	job := m.Occurrence.Job
+	for _, d := range m.Also {
+		job += "\n" + d.Occurrence.Job
+	}
+	m.Replies = g.split(sessions.Label{Kind: channels.KindJob, Job: job}, m.Key, text, channels.Inbound{})
 	m.Append = []sessions.Message{reminderNote(name, text, taint)}
 }
 

@@ -30,10 +30,7 @@ func (b *Book) All(ctx context.Context) (list []Entry, err error) {
 		if !is || r.Done {
 			continue
 		}
-		e := Entry{Job: r.job(), Key: r.Key, Due: r.due, Paused: r.Paused}
-		if r.broken {
-			e.Paused = "it cannot be read"
-		}
+		e := Entry{Job: r.job(), Key: r.Key, Due: r.due, Paused: r.paused()}
 		e.Repeat = cmp.Or(b.repeats(r), "once")
 		list = append(list, e)
 	}

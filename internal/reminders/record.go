@@ -26,13 +26,27 @@ type record struct {
 	// Zone is the zone that the person had said; "": the configuration's.
 	Zone    string            `json:"zone,omitempty"`
 	Origins []sessions.Origin `json:"origins,omitempty"`
-	// Paused is why it is not due; "": it is.
-	Paused string `json:"paused,omitempty"`
+	// Paused is why it is not due; "": it is. Refused is set if its maker may not talk in
+	// Key: it goes on when they may, from Since, when it was due and was paused.
+	Paused  string    `json:"paused,omitempty"`
+	Refused bool      `json:"refused,omitempty"`
+	Since   time.Time `json:"since,omitzero"`
 	// Fired is when it was delivered last. With Done it stays for a while, to be put off.
 	Fired time.Time `json:"fired,omitzero"`
 	Done  bool      `json:"done,omitempty"`
 	// Missed is how many occurrences were not delivered since the last one that was.
 	Missed int `json:"missed,omitempty"`
+}
+
+// paused is why r is not due, for people; "": it is.
+func (r *reminder) paused() string {
+	if r.broken {
+		return "it cannot be read"
+	}
+	if r.Refused {
+		return r.Paused + "; it goes on by itself when that changes"
+	}
+	return r.Paused
 }
 
 // reminder is a note that was read.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"dragoman/channels"
@@ -25,6 +24,8 @@ const (
 	// keepDone is how long a reminder that has ended can still be put off.
 	keepDone = 48 * time.Hour
 	tidyEach = time.Hour
+	// askEach is how often it is asked whether somebody may talk again.
+	askEach = time.Minute
 )
 
 // far is later than all that is due.
@@ -62,6 +63,8 @@ type Runner struct {
 	ledger Ledger
 	chats  Chats
 	o      RunnerOptions
+	// refused: there may be reminders of somebody who may not talk. Run's goroutine owns it.
+	refused bool
 }
 
 // NewRunner makes a runner of b over its store. Nothing starts before Run.
@@ -82,9 +85,14 @@ func (r *Runner) Run(ctx context.Context) error {
 	var tidied time.Time
 	for failures := 0; ; {
 		sleep, err := r.Round(ctx)
-		if now := r.book.o.Now(); err == nil && now.Sub(tidied).Abs() >= tidyEach {
+		each := tidyEach
+		if r.refused {
+			each = askEach
+		}
+		if now := r.book.o.Now(); err == nil && now.Sub(tidied).Abs() >= each {
 			err = r.tidy(ctx)
 			tidied = now
+			sleep = 0
 		}
 		if err != nil && ctx.Err() == nil {
 			r.o.Logger.Warn("reminders wait: their records cannot be read or written", "err", err)
@@ -110,13 +118,18 @@ func (r *Runner) Round(ctx context.Context) (sleep time.Duration, err error) {
 		return 0, fmt.Errorf("reminders: read what is due: %w", err)
 	}
 	sleep = maxSleep
+	var late []recipient
 	for _, n := range notes {
 		now := r.now()
 		if n.Due.After(now) {
-			return min(sleep, n.Due.Sub(now)), err
+			sleep = min(sleep, n.Due.Sub(now))
+			break
 		}
-		failed := r.fire(ctx, n, now)
+		waits, failed := r.fire(ctx, n, now)
 		switch {
+		case waits != recipient{}:
+			late = append(late, waits)
+			continue
 		case errors.Is(failed, sessions.ErrConflict): // another node, or its maker, was faster
 		case failed != nil:
 			err = cmp.Or(err, fmt.Errorf("reminders: fire %s of %s: %w", n.Name, n.Owner, failed))
@@ -124,47 +137,83 @@ func (r *Runner) Round(ctx context.Context) (sleep time.Duration, err error) {
 		}
 		sleep = 0
 	}
-	return sleep, err
+	if len(late) == 0 || sleep == 0 {
+		return sleep, err // what was fired may be due again, and late, too
+	}
+	return 0, cmp.Or(err, r.tellLate(ctx, late))
 }
 
 // now is the wall clock without its monotonic reading, which would hide that the clock was
 // set.
 func (r *Runner) now() time.Time { return r.book.o.Now().Round(0).UTC() }
 
-// fire ends the oldest occurrence of n, which is due.
-func (r *Runner) fire(ctx context.Context, n sessions.Note, now time.Time) error {
+// arrival is a reminder that has come due.
+type arrival struct {
+	overdue
+	note sessions.Note
+	rem  reminder
+	// pause is why it must be paused; refused: its maker may not talk.
+	pause   string
+	refused bool
+}
+
+// judge finds out what is to become of n, which is due.
+func (r *Runner) judge(ctx context.Context, n sessions.Note, now time.Time) (a arrival, err error) {
 	rem, is := read(n)
-	if !is || rem.broken || rem.Key.IsZero() {
-		r.o.Logger.Error("a reminder cannot be read: it will not be delivered", "reminder", n.Name, "owner", n.Owner)
-		return r.stop(ctx, n)
+	rem.broken = rem.broken || !is || rem.Key.IsZero()
+	a = arrival{note: n, rem: rem}
+	if rem.broken {
+		return a, nil
 	}
-	why, err := r.mustPause(ctx, rem)
+	a.pause, err = r.o.Refused(ctx, rem.from())
+	a.refused = a.pause != ""
+	if a.refused || err != nil {
+		return a, err
+	}
+	a.pause, err = r.failing(ctx, rem)
 	if err != nil {
-		return err
+		return a, err
 	}
 	p, planned := rem.When.Plan(rem.From, r.book.zone(rem.Zone))
 	if planned != nil {
-		why = planned.Error()
+		a.pause = planned.Error()
+		return a, nil
 	}
-	if why != "" {
-		return r.pause(ctx, n, rem, why)
-	}
-	o := newestDue(p, n.Due, now)
-	switch {
-	case o.tooLate:
-		return r.miss(ctx, n, rem, o.next, o.before+1)
-	case o.before > 0: // the newest one is delivered in a step of its own
-		return r.miss(ctx, n, rem, o.due, o.before)
-	}
-	return r.deliver(ctx, n, rem, o, now)
+	a.overdue = newestDue(p, n.Due, now)
+	return a, nil
 }
 
-// mustPause returns why rem is to be paused now; "" if it is not.
-func (r *Runner) mustPause(ctx context.Context, rem reminder) (string, error) {
-	why, err := r.o.Refused(ctx, rem.from())
-	if why != "" || err != nil {
-		return why, err
+// fire ends the oldest occurrence of n, which is due. A text that is late is only looked at:
+// waits is who must be told, with others.
+func (r *Runner) fire(ctx context.Context, n sessions.Note, now time.Time) (waits recipient, err error) {
+	a, err := r.judge(ctx, n, now)
+	switch {
+	case err != nil:
+		return waits, err
+	case a.rem.broken:
+		r.o.Logger.Error("a reminder cannot be read: it will not be delivered", "reminder", n.Name, "owner", n.Owner)
+		return waits, r.stop(ctx, n)
+	case a.pause != "":
+		return waits, r.pause(ctx, a)
+	case a.tooLate:
+		return waits, r.miss(ctx, a, a.next, a.before+1)
+	case a.before > 0: // the newest one is delivered in a step of its own
+		return waits, r.miss(ctx, a, a.due, a.before)
+	case a.toldLate():
+		return recipient{n.Owner, a.rem.Key}, nil
+	case a.rem.Text != "":
+		return waits, r.deliver(ctx, []arrival{a}, now)
 	}
+	return waits, r.ask(ctx, a, now)
+}
+
+// toldLate reports whether a is a text that is late.
+func (a *arrival) toldLate() bool {
+	return !a.rem.broken && a.pause == "" && a.late && !a.tooLate && a.before == 0 && a.rem.Text != ""
+}
+
+// failing returns why rem is to be paused now; "" if it is not.
+func (r *Runner) failing(ctx context.Context, rem reminder) (string, error) {
 	list, err := r.ledger.Occurrences(ctx, rem.job(), pauseAfter)
 	if err != nil || len(list) < pauseAfter {
 		return "", err
@@ -208,19 +257,27 @@ func (r *Runner) end(ctx context.Context, m sessions.Reminding, rem reminder, ne
 	if m.Message == nil {
 		r.o.Count(m.Occurrence.Outcome)
 	}
+	for _, d := range m.Also {
+		r.o.Count(d.Occurrence.Outcome)
+	}
 	r.chats.Reminded(m.Key)
 	return nil
 }
 
-// pause keeps rem without a due time.
-func (r *Runner) pause(ctx context.Context, n sessions.Note, rem reminder, why string) error {
-	r.o.Logger.Info("a reminder is paused", "reminder", rem.name, "owner", rem.owner, "key", rem.Key.String(), "why", why)
-	rem.Paused = why
-	return r.end(ctx, occurrence(n, rem, "skipped", "paused: "+why), rem, time.Time{})
+// pause keeps a without a due time.
+func (r *Runner) pause(ctx context.Context, a arrival) error {
+	rem := a.rem
+	r.o.Logger.Info("a reminder is paused", "reminder", rem.name, "owner", rem.owner, "key", rem.Key.String(), "why", a.pause)
+	rem.Paused = a.pause
+	rem.Refused = a.refused
+	rem.Since = a.note.Due
+	r.refused = r.refused || a.refused
+	return r.end(ctx, occurrence(a.note, rem, "skipped", "paused: "+a.pause), rem, time.Time{})
 }
 
-// miss records count occurrences that nobody could deliver, the first at n.Due.
-func (r *Runner) miss(ctx context.Context, n sessions.Note, rem reminder, next time.Time, count int) error {
+// miss records count occurrences that nobody could deliver, the first at the Due of a's note.
+func (r *Runner) miss(ctx context.Context, a arrival, next time.Time, count int) error {
+	rem := a.rem
 	rem.Missed += count
 	rem.Done = next.IsZero()
 	why := fmt.Sprintf("%d came due while the daemon could not deliver them", count)
@@ -230,60 +287,34 @@ func (r *Runner) miss(ctx context.Context, n sessions.Note, rem reminder, next t
 	case count == 1:
 		why = "it came due while the daemon could not deliver it"
 	}
-	return r.end(ctx, occurrence(n, rem, "missed", why), rem, next)
+	return r.end(ctx, occurrence(a.note, rem, "missed", why), rem, next)
 }
 
-// deliver puts the text into the outbox, or the prompt into the inbox.
-func (r *Runner) deliver(ctx context.Context, n sessions.Note, rem reminder, o overdue, now time.Time) error {
-	missed := rem.Missed
-	rem.Missed = 0
-	rem.Fired = now
-	rem.Done = o.next.IsZero()
-	words := cmp.Or(rem.Text, rem.Prompt)
-	if !rem.Private && rem.Maker.Name != "" && rem.Text != "" {
-		words = "For " + rem.Maker.Name + ": " + words
-	}
-	words += r.lateness(rem, o, missed, now)
-	m := occurrence(n, rem, "ran", "")
-	if rem.Text != "" {
-		taint := rem.Origins
-		if !rem.Private { // others read the words of its maker
-			taint = sessions.TaintOf(append(taint, sessions.OriginOthers)...).List()
-		}
-		r.chats.Remind(&m, rem.name, words, taint)
-		return r.end(ctx, m, rem, o.next)
-	}
-	m.Occurrence.Outcome = "fired"
+// ask puts the prompt of a into the inbox.
+func (r *Runner) ask(ctx context.Context, a arrival, now time.Time) error {
+	late := r.lateness(a, now)
+	rem := a.delivered(now)
+	m := occurrence(a.note, rem, "fired", "")
 	asked := rem.from()
-	asked.ID = fmt.Sprintf("reminder:%s:%d", rem.job(), n.Due.Unix())
-	asked.Text = words
+	asked.ID = fmt.Sprintf("reminder:%s:%d", rem.job(), a.note.Due.Unix())
+	asked.Text = rem.Prompt
+	if late != "" {
+		asked.Text += "\n\n" + late
+	}
 	asked.At = now
 	asked.Origins = rem.Origins
 	m.Message = &asked
-	return r.end(ctx, m, rem, o.next)
+	return r.end(ctx, m, rem, a.next)
 }
 
-// lateness is what is told about a delivery that is late, or before which others were
-// missed; else "".
-func (r *Runner) lateness(rem reminder, o overdue, missed int, now time.Time) string {
-	var parts []string
-	if o.late {
-		form := "15:04"
-		if now.Sub(o.due) > 20*time.Hour {
-			form = "15:04 on Monday 2 January"
-		}
-		parts = append(parts, "was due at "+o.due.In(r.book.zone(rem.Zone)).Format(form)+"; I was not running")
-	}
-	switch {
-	case missed == 1:
-		parts = append(parts, "one before it was missed")
-	case missed > 1:
-		parts = append(parts, fmt.Sprintf("%d before it were missed", missed))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "\n\n(" + strings.Join(parts, "; ") + ")"
+// delivered is the reminder of a once it is delivered.
+func (a *arrival) delivered(now time.Time) reminder {
+	rem := a.rem
+	rem.Missed = 0
+	rem.Since = time.Time{}
+	rem.Fired = now
+	rem.Done = a.next.IsZero()
+	return rem
 }
 
 // stop leaves n, which cannot be read, without a due time.

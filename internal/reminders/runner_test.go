@@ -110,7 +110,6 @@ func TestBeforeItIsDueNothingHappens(t *testing.T) {
 }
 
 func TestWhatWasMissed(t *testing.T) {
-	daily := heartbeat.Order{Text: "pills", When: heartbeat.When{Repeat: &heartbeat.Rule{Freq: "daily", Times: []string{"12:00"}}}}
 	for _, test := range []struct {
 		name               string
 		order              heartbeat.Order
@@ -140,7 +139,7 @@ func TestWhatWasMissed(t *testing.T) {
 // What was missed for too long is told with the next one, once.
 func TestMissedOnesAreToldLater(t *testing.T) {
 	w := newWorld(t)
-	w.make(ann, heartbeat.Order{Text: "pills", When: heartbeat.When{Repeat: &heartbeat.Rule{Freq: "daily", Times: []string{"12:00"}}}})
+	w.make(ann, daily)
 	w.pass(64 * time.Hour) // 2 o'clock
 	if got := w.list(ann); !strings.Contains(got, "(3 missed)") {
 		t.Errorf("the list is %q, want that 3 were missed", got)
@@ -195,7 +194,7 @@ func TestPaused(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	w.fire("not allowed")
 	want(t, strings.Join(w.delivered("telegram:42"), "|"), "")
-	want(t, w.list(ann), "r1: paused (not allowed): stretch\n")
+	want(t, w.list(ann), "r1: paused (not allowed; it goes on by itself when that changes): stretch\n")
 	want(t, w.outcomes(), "telegram:42/r1 28 11:00 skipped paused: not allowed\n")
 	w.change(ann, "r1", heartbeat.Order{When: heartbeat.When{Every: "1h"}})
 	w.pass(time.Hour)
@@ -325,7 +324,7 @@ func TestClocksThatJump(t *testing.T) {
 // A clock that is set back repeats nothing, and one that is set ahead loses nothing.
 func TestAClockThatIsSet(t *testing.T) {
 	w := newWorld(t)
-	w.make(ann, heartbeat.Order{Text: "pills", When: heartbeat.When{Repeat: &heartbeat.Rule{Freq: "daily", Times: []string{"12:00"}}}})
+	w.make(ann, daily)
 	w.pass(time.Hour)
 	w.pass(-30 * time.Minute)
 	w.pass(30 * time.Minute)

@@ -103,7 +103,7 @@ func (b *Book) line(text *strings.Builder, a Asker, r reminder) {
 	switch {
 	case r.broken:
 	case r.Paused != "":
-		fmt.Fprintf(text, "paused (%s): ", r.Paused)
+		fmt.Fprintf(text, "paused (%s): ", r.paused())
 	default:
 		fmt.Fprintf(text, "%s, %s", heartbeat.InWords(r.due, b.zone(r.Zone)), distance(r.due.Sub(b.o.Now())))
 		if repeats := b.repeats(r); repeats != "" {
