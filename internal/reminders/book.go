@@ -86,6 +86,8 @@ func (b *Book) plan(r *reminder, w heartbeat.When, zone *time.Location) error {
 	r.From = now
 	r.due = p.Next(now)
 	r.Paused = ""
+	r.Refused = false
+	r.Since = time.Time{}
 	r.Missed = 0
 	return nil
 }

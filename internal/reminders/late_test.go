@@ -9,6 +9,7 @@ import (
 
 	"dragoman/heartbeat"
 	"dragoman/internal/reminders"
+	"dragoman/internal/testkit"
 	"dragoman/sessions"
 )
 
@@ -94,4 +95,51 @@ func TestLateOnesThatChange(t *testing.T) {
 	want(t, strings.Join(w.delivered("telegram:42"), "|"), "")
 	w.fire("")
 	want(t, strings.Join(w.delivered("telegram:42"), "|"), "call Bob\n\n(was due at 12:00; I was not running)")
+}
+
+// After a message with several, "snooze 1h" alone could mean any of them.
+func TestSnoozeOneOfSeveral(t *testing.T) {
+	w := newWorld(t)
+	w.make(ann, at("call Bob", "2026-11-28T12:00"))
+	w.make(ann, at("call Eve", "2026-11-28T12:00"))
+	w.pass(3 * time.Hour)
+	may, err := w.book.CanSnooze(t.Context(), ann)
+	if err != nil || !may {
+		t.Errorf("CanSnooze = %v, %v; want that it is about them", may, err)
+	}
+	want(t, w.said(w.book.Snooze(t.Context(), ann, "", "1h")), "refused: several reminders came together; say which, like snooze r2 1h")
+	want(t, w.said(w.book.Snooze(t.Context(), ann, "r2", "1h")), "Reminder r3: Saturday 28 November 2026, 15:00 (Europe/Berlin), in 60 minutes, here. Undo: /jobs")
+	want(t, w.said(w.book.Snooze(t.Context(), ann, "", "1h")), "Reminder r4: Saturday 28 November 2026, 15:00 (Europe/Berlin), in 60 minutes, here. Undo: /jobs")
+}
+
+// Whoever may talk again has their reminders again: what came due meanwhile is told as late,
+// and of one that repeats the newest.
+func TestAPauseEndsByItself(t *testing.T) {
+	w := newWorld(t)
+	w.make(ann, at("call Bob", "2026-11-28T12:00"))
+	w.make(ann, daily)
+	w.now = w.now.Add(time.Hour)
+	w.fire("not allowed")
+	want(t, w.list(ann), "r1: paused (not allowed; it goes on by itself when that changes): call Bob\n"+
+		"r2: paused (not allowed; it goes on by itself when that changes): pills\n")
+	all, err := w.book.All(t.Context())
+	if err != nil || len(all) != 2 || all[0].Paused != "not allowed; it goes on by itself when that changes" {
+		t.Errorf("All = %+v, %v", all, err)
+	}
+	w.now = w.now.Add(26 * time.Hour)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = w.runner("").Run(ctx) }()
+	came := testkit.Poll(10*time.Second, func() bool { return len(w.delivered("telegram:42")) > 0 })
+	stop()
+	<-ended
+	if !came {
+		t.Fatal("nothing is delivered")
+	}
+	want(t, strings.Join(w.delivered("telegram:42"), "|"), "2 reminders are late:\n\n"+
+		"- r1: call Bob (was due at 12:00 on Saturday 28 November; it was paused)\n"+
+		"- r2: pills (was due at 12:00; it was paused; one before it was missed)")
+	want(t, w.outcomes(), "telegram:42/r2 28 11:00 missed it came due while the daemon could not deliver it\n"+
+		"telegram:42/r1 28 11:00 ran \ntelegram:42/r2 29 11:00 ran \n")
+	want(t, w.list(ann), "r2: Monday 30 November 2026, 12:00 (Europe/Berlin), in 22 hours, every day at 12:00: pills\n")
 }

@@ -20,13 +20,18 @@ func (b *Book) Snooze(ctx context.Context, a Asker, name, until string) (said st
 	if err != nil {
 		return "", err
 	}
-	r, found, err := b.lastFired(ctx, a, owner, name)
+	fired, err := b.lastFired(ctx, a, owner, name)
 	if err != nil {
 		return "", err
 	}
-	if !found {
+	switch len(fired) {
+	case 0:
 		return "", refuse("no reminder of yours has come due here lately")
+	case 1:
+	default:
+		return "", refuse("several reminders came together; say which, like snooze %s 1h", fired[len(fired)-1].name)
 	}
+	r := fired[0]
 	_, zone, err := b.zoneOf(ctx, owner)
 	if err != nil {
 		return "", err
@@ -53,26 +58,32 @@ func (b *Book) CanSnooze(ctx context.Context, a Asker) (bool, error) {
 	if err != nil {
 		return false, nil //nolint:nilerr // whose would it be?
 	}
-	_, found, err := b.lastFired(ctx, a, owner, "")
-	return found, err
+	fired, err := b.lastFired(ctx, a, owner, "")
+	return len(fired) > 0, err
 }
 
 // lastFired is the reminder of owner that came due last where a is, or the one called name.
-func (b *Book) lastFired(ctx context.Context, a Asker, owner, name string) (last reminder, found bool, err error) {
+// It is more than one if they came in one message.
+func (b *Book) lastFired(ctx context.Context, a Asker, owner, name string) (last []reminder, err error) {
 	if name != "" {
 		name = cleanName(name)
 	}
 	notes, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: Kind, Owner: owner, Name: name})
 	if err != nil {
-		return last, false, wrap("find what came due", err)
+		return nil, wrap("find what came due", err)
 	}
 	for _, n := range notes {
 		r, is := read(n)
 		recent := b.o.Now().Sub(r.Fired) < snoozable || name != ""
-		if is && r.Key == a.Key && !r.Fired.IsZero() && recent && r.Fired.After(last.Fired) {
-			last = r
-			found = true
+		if !is || r.Key != a.Key || r.Fired.IsZero() || !recent {
+			continue
+		}
+		if len(last) > 0 && r.Fired.After(last[0].Fired) {
+			last = nil
+		}
+		if len(last) == 0 || r.Fired.Equal(last[0].Fired) {
+			last = append(last, r)
 		}
 	}
-	return last, found, nil
+	return last, nil
 }
