@@ -1,0 +1,80 @@
+package story_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/chromedp"
+)
+
+// named is what a browser tells assistive technology of one element.
+type named struct {
+	name string
+	node cdp.BackendNodeID
+}
+
+// all are the elements with a role that can be seen, in the order of the page.
+func (w *walker) all(role string) []named {
+	w.t.Helper()
+	root := call(w, dom.GetDocument, dom.GetDocumentParams{}).Root
+	var found []named
+	for _, n := range call(w, accessibility.QueryAXTree, accessibility.QueryAXTreeParams{NodeID: root.NodeID, Role: role}).Nodes {
+		if n.Ignored || n.BackendDOMNodeID == 0 {
+			continue
+		}
+		var name string
+		if n.Name != nil {
+			_ = json.Unmarshal(n.Name.Value, &name) // a name is a string
+		}
+		found = append(found, named{name, n.BackendDOMNodeID})
+	}
+	return found
+}
+
+// find waits for an element by its role and name: the whole name, or its beginning if name
+// ends with "…".
+func (w *walker) find(role, name string) named {
+	w.t.Helper()
+	var found named
+	w.poll(fmt.Sprintf("a %s with the name %q", role, name), func() bool {
+		list := w.all(role)
+		beginning, open := strings.CutSuffix(name, "…")
+		i := slices.IndexFunc(list, func(n named) bool { return n.name == name || open && strings.HasPrefix(n.name, beginning) })
+		if i >= 0 {
+			found = list[i]
+		}
+		return i >= 0
+	})
+	return found
+}
+
+// click clicks an element with the mouse, in its middle.
+func (w *walker) click(role, name string) {
+	w.t.Helper()
+	x, y := w.middle(w.find(role, name).node)
+	w.do(chromedp.MouseClickXY(x, y))
+}
+
+// middle scrolls to an element and returns where its middle is.
+func (w *walker) middle(node cdp.BackendNodeID) (x, y float64) {
+	w.t.Helper()
+	call(w, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: node})
+	quads := call(w, dom.GetContentQuads, dom.GetContentQuadsParams{BackendNodeID: node}).Quads
+	if len(quads) == 0 || len(quads[0]) != 8 {
+		w.t.Fatal("an element to click takes no room")
+	}
+	q := quads[0]
+	return (q[0] + q[2] + q[4] + q[6]) / 4, (q[1] + q[3] + q[5] + q[7]) / 4
+}
+
+// types writes into a field that is found by its name.
+func (w *walker) types(field, text string) {
+	w.t.Helper()
+	call(w, dom.Focus, dom.FocusParams{BackendNodeID: w.find("textbox", field).node})
+	w.press(text)
+}

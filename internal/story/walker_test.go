@@ -1,0 +1,245 @@
+package story_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"dragoman/internal/api"
+	"dragoman/internal/testkit"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// pageKit is the folder with the packages that the walks need; make test-page sets it.
+func pageKit(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("DRAGOMAN_PAGE")
+	if dir == "" {
+		t.Skip("run it with: make test-page")
+	}
+	return dir
+}
+
+// chromium starts one browser for a test.
+func chromium(t *testing.T) context.Context {
+	t.Helper()
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.ExecPath(testkit.Need(t, "chromium")), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("hide-scrollbars", false),
+	)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil { // starts it, for every walker to share
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// walker is somebody at the page: one tab of a browser profile of their own.
+type walker struct {
+	t    *testing.T
+	ctx  context.Context
+	site string
+	// away: the daemon is down on purpose, so failed requests are no trouble.
+	away bool
+
+	mu       sync.Mutex
+	troubles []string
+	wire     int64 // bytes received, with headers, as they were on the wire
+}
+
+// walker opens a tab for the holder of a session cookie.
+func (d *daemon) walker(browser context.Context, cookie string) *walker {
+	d.t.Helper()
+	s, err := api.ReadStatus.Call(d.t.Context(), d.admin, api.None{})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
+	d.t.Cleanup(cancel)
+	w := &walker{t: d.t, ctx: ctx, site: "http://" + s.Listen}
+	if err := chromedp.Listen(ctx, w.listen); err != nil {
+		d.t.Fatal(err)
+	}
+	name, value, _ := strings.Cut(cookie, "=")
+	call(w, network.Enable, network.EnableParams{})
+	call(w, network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: w.site, HTTPOnly: new(true)})
+	w.resize(1440, 900)
+	d.t.Cleanup(w.complain)
+	return w
+}
+
+// complain fails the test if the page had something to say in its console.
+func (w *walker) complain() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.troubles {
+		w.t.Errorf("the page: %s", s)
+	}
+}
+
+// listen records what no page may do, and counts bytes.
+func (w *walker) listen(event any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		words := e.ExceptionDetails.Text
+		if e.ExceptionDetails.Exception != nil {
+			words += " " + e.ExceptionDetails.Exception.Description
+		}
+		w.troubles = append(w.troubles, "threw "+words)
+	case *runtime.EventConsoleAPICalled:
+		w.troubles = append(w.troubles, fmt.Sprintf("said console.%s", e.Type))
+	case *page.EventJavascriptDialogOpening:
+		w.troubles = append(w.troubles, "a dialog opened: "+e.Message)
+	case *log.EventEntryAdded:
+		if e.Entry.Source != log.EntrySourceNetwork || !w.away {
+			w.troubles = append(w.troubles, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
+		}
+	case *network.EventLoadingFinished:
+		w.wire += int64(e.EncodedDataLength)
+	}
+}
+
+// call sends one command of the browser's protocol.
+func call[P, R any](w *walker, command cdp.Command[P, R], params P) R {
+	w.t.Helper()
+	var got R
+	w.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) (err error) {
+		got, err = cdp.Call(ctx, t, command, params)
+		return err
+	}))
+	return got
+}
+
+func (w *walker) do(steps ...chromedp.Action[chromedp.Void]) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, 30*time.Second)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		w.t.Fatalf("in the browser: %v", err)
+	}
+}
+
+// asks evaluates an expression.
+func asks[T any](w *walker, expression string) T {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+	defer cancel()
+	got, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		w.t.Fatalf("in the browser: %.300s: %v", expression, err)
+	}
+	return got
+}
+
+// until waits for an expression to be true. While a page is loaded or left, an expression
+// may throw: that means "not yet".
+func (w *walker) until(what, expression string) {
+	w.t.Helper()
+	w.poll(what, func() bool {
+		ctx, cancel := context.WithTimeout(w.ctx, 30*time.Second)
+		defer cancel()
+		done, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")", chromedp.EvalAwaitPromise))
+		return err == nil && done
+	})
+}
+
+// poll waits for something to be so.
+func (w *walker) poll(what string, done func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !done(); {
+		if time.Now().After(deadline) || w.ctx.Err() != nil {
+			w.picture("failed-" + strings.ReplaceAll(w.t.Name(), "/", "-"))
+			w.t.Fatalf("waited in vain for %s; the page at %s says:\n%s", what, asks[string](w, "location.pathname"), asks[string](w, "document.body.innerText"))
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// open goes to an address of the page, as if it had been typed, and waits for what is there.
+func (w *walker) open(path string) {
+	w.t.Helper()
+	w.do(chromedp.Navigate(w.site + path))
+	w.drawn()
+}
+
+// drawn waits until a view is there and nothing of it is on its way.
+func (w *walker) drawn() {
+	w.t.Helper()
+	w.until("a view without anything on its way", `document.querySelector("main h1, h1") && !document.querySelector(".bones, [aria-busy=true]")`)
+}
+
+// reads waits until the page says words.
+func (w *walker) reads(words string) {
+	w.t.Helper()
+	quoted, err := json.Marshal(words)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.until(fmt.Sprintf("%q on the page", words), `document.body.innerText.includes(`+string(quoted)+`)`)
+}
+
+// press presses the keys of a text: kb.Enter is Enter.
+func (w *walker) press(keys string) {
+	w.t.Helper()
+	w.do(chromedp.KeyEvent(keys))
+}
+
+// resize gives the screen a size in CSS pixels. Narrow ones are a phone's.
+func (w *walker) resize(width, height int64) {
+	w.t.Helper()
+	var shape []chromedp.EmulateViewportOption
+	if width < 600 {
+		shape = append(shape, chromedp.EmulateMobile, chromedp.EmulateTouch)
+	}
+	w.do(chromedp.EmulateViewport(width, height, shape...))
+}
+
+// prefers sets media features, like prefers-color-scheme=dark.
+func (w *walker) prefers(features ...string) {
+	w.t.Helper()
+	var list []*emulation.MediaFeature
+	for _, f := range features {
+		name, value, _ := strings.Cut(f, "=")
+		list = append(list, &emulation.MediaFeature{Name: name, Value: value})
+	}
+	call(w, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: list})
+}
+
+// picture writes a screenshot to the folder in DRAGOMAN_PICTURES, if set.
+func (w *walker) picture(name string) {
+	w.t.Helper()
+	dir := os.Getenv("DRAGOMAN_PICTURES")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(w.ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644)
+	}
+	if err != nil {
+		w.t.Error(err)
+	}
+}
