@@ -54,28 +54,3 @@ func TestRequestsShareNoMemory(t *testing.T) {
 	}
 	all.Wait()
 }
-
-// forgetful keeps what it must not keep: the memory of a request.
-type forgetful struct{ kept []sessions.Message }
-
-func (*forgetful) Name() string { return "forgetful" }
-
-func (m *forgetful) Complete(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
-	m.kept = r.Messages
-	return agent.Response{Message: sessions.Message{Role: sessions.RoleAssistant, Content: "ok"}, Finish: "stop"}, nil
-}
-
-// TestNothingStaysInMemoryThatWaits: a request's memory that waits for another turn holds no
-// word of the last one.
-func TestNothingStaysInMemoryThatWaits(t *testing.T) {
-	m := &forgetful{}
-	run(t, newAgent(t, m, agent.Options{Zone: time.UTC}), turnOf("a secret"))
-	if len(m.kept) == 0 {
-		t.Fatal("the model got no messages")
-	}
-	for _, msg := range m.kept {
-		if msg.Content != "" || msg.Role != "" {
-			t.Errorf("what waits still says %s: %q", msg.Role, msg.Content)
-		}
-	}
-}

@@ -31,7 +31,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -52,41 +51,17 @@ type tool[A any] struct {
 // describes each to the model. Fields without omitempty are required. For others, see
 // [tool.withoutExtras].
 func newTool[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (string, error)) *tool[A] {
-	args := argumentsOf[A](spec.Name)
-	spec.Parameters = args.schema
-	return &tool[A]{spec: spec, known: args.names, run: run}
-}
-
-// arguments are those of a type of tools: their schema as JSON, and their names.
-type arguments struct {
-	schema json.RawMessage
-	names  []string
-}
-
-// described has the arguments of each type of tools. A start makes the tools twice, first
-// for their names, and a schema costs 20 KB of memory that is thrown away.
-var described sync.Map // reflect.Type to *arguments
-
-// argumentsOf returns the arguments A of the tool called name.
-func argumentsOf[A any](name string) *arguments {
-	of := reflect.TypeFor[A]()
-	if args, ok := described.Load(of); ok {
-		return args.(*arguments)
-	}
 	schema, err := jsonschema.For[A](&jsonschema.ForOptions{TypeSchemas: argumentTypes})
-	args := &arguments{}
 	if err == nil {
-		args.schema, err = json.Marshal(schema)
+		spec.Parameters, err = json.Marshal(schema)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("tools: the arguments of %s: %v", name, err))
+		panic(fmt.Sprintf("tools: the arguments of %s: %v", spec.Name, err))
 	}
 	if len(schema.Properties) == 0 { // the library leaves them out then, which OpenAI refuses
-		args.schema = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
+		spec.Parameters = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 	}
-	args.names = slices.Collect(maps.Keys(schema.Properties))
-	described.Store(of, args)
-	return args
+	return &tool[A]{spec: spec, known: slices.Collect(maps.Keys(schema.Properties)), run: run}
 }
 
 // newReader declares a tool that changes nothing, so it may run beside others and be

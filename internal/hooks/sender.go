@@ -206,7 +206,7 @@ func (h *Hooks) Keep(ask func() []stream.Event) []sessions.Note {
 // unwritten is an event that is not a letter yet.
 type unwritten struct {
 	s *sender
-	e *stream.Event // a pointer, because the room for these is there without any hook
+	e stream.Event
 }
 
 // emitTo has s send e. The caller holds h.mu.
@@ -216,9 +216,8 @@ func (h *Hooks) emitTo(s *sender, e stream.Event) {
 			h.dropLetter(s, e)
 			return
 		}
-		event := e
 		select {
-		case h.unwritten <- unwritten{s, &event}:
+		case h.unwritten <- unwritten{s, e}:
 		default:
 			h.dropLetter(s, e)
 		}
@@ -248,7 +247,7 @@ func (h *Hooks) dropLetter(s *sender, e stream.Event) {
 // event is sent at once, and once.
 func (h *Hooks) write(life context.Context) {
 	for u := range h.unwritten {
-		l, err := letterOf(u.s, newID(), u.e)
+		l, err := letterOf(u.s, newID(), &u.e)
 		if err == nil {
 			err = h.put(life, &l)
 		}

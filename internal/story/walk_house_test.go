@@ -1,0 +1,100 @@
+package story_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"dragoman/agent/agenttest"
+	"dragoman/channels"
+	"dragoman/channels/channeltest/botapi"
+	"dragoman/internal/api"
+	"dragoman/internal/testkit"
+)
+
+// shown is an answer with everything that the page draws in one.
+const shown = `A sundial turns the **sun's path** into hours: a rod, the *gnomon*, throws a shadow on a plate.
+
+## How it reads
+
+| Time | Shadow points | Length |
+|---|---|---:|
+| 9:00 | north-west | 2.1 m |
+| 12:00 | north | 1.4 m |
+
+1. Lean the rod by your latitude.
+2. Point it at the pole:
+   - north of the equator at the *north* pole
+   - south of it at the south pole
+
+` + "```go\n// hourAngle is how far the sun has turned since noon. This line is long enough to scroll by itself on every phone.\nfunc hourAngle(hours float64) float64 {\n\treturn 15 * (hours - 12)\n}\n```" + `
+
+> The shadow knows nothing of time zones.
+
+More at https://example.org/sundials/with/an/address/that/is/longer/than/the/screen/of/any/phone/that/people/carry/around.`
+
+// walkModel answers as the walks need it: a whole page of Markdown, a refusal, a call of a
+// tool, or an echo.
+func walkModel(x *agenttest.Exchange) {
+	text := x.Request.LastUser()
+	switch {
+	case strings.Contains(text, "sundial"):
+		x.Text(strings.SplitAfter(shown, " ")...)
+		x.Usage(1200, 400, 0)
+		x.End("stop")
+	case strings.Contains(text, "no key"):
+		agenttest.StatusReply(401, nil, `{"error":{"message":"no such key","code":"invalid_api_key"}}`)(x)
+	default:
+		agenttest.EchoReply(x)
+	}
+}
+
+// walkPlan is a house with something in each view once people have written.
+func walkPlan() plan {
+	return plan{
+		channels: "pairing: true\n    allow: [\"71\", \"72\"]",
+		rest: "agent: {tools: {write_file: ask}}\n" +
+			"approvals: {approvers: [\"telegram:72\"]}\n" +
+			"limits: {budgets: {person: {day: 5, month: 50}, all: {month: 100}}}\n" +
+			"heartbeat:\n  jobs:\n" +
+			"    - {name: morning, cron: \"0 8 * * *\", target: \"telegram:71\", prompt: \"what is planned today?\"}\n" +
+			"    - {name: look-after-the-server-in-the-cellar-and-say-only-what-is-wrong, every: 12h, target: \"telegram:72\", prompt: look}\n",
+		options: agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return walkModel }},
+	}
+}
+
+// lived is a daemon whose people have written: in private and in a group, with an answer that
+// failed, a delivery that fails, a call that waits for a yes and a stranger at the door.
+// All of it came in through its networks and its API.
+func lived(t *testing.T) *daemon {
+	t.Helper()
+	h := newHouse(t, walkPlan())
+	d := h.start()
+	h.tell(ann, "How does a sundial work?")
+	h.tell(ann, "there is no key")
+	h.tell(bob, "Good morning. "+strings.Repeat("This is a long message that somebody wrote on a train. ", 20))
+	h.said(bob.ID, 1)
+	h.api.Private(bob).Block(bob)
+	h.tell(bob, "one that cannot be answered")
+	team := h.api.Supergroup(-100200, "The garden team of the house at the end of the road, and friends", false)
+	team.Say(ann, "@dragoman_bot who waters the tomatoes?")
+	team.Say(ann, `@dragoman_bot !tool write_file {"path":"watering/plan.txt","content":"Mondays: Ann. Thursdays: Bob."}`)
+	h.tell(botapi.Person(73, "Carol"), "Hello, may I come in?")
+	for _, words := range []string{"How does a sundial work?", "مرحبا، كيف تعمل الساعة الشمسية؟"} {
+		if _, err := api.PutQuestion.Call(t.Context(), d.admin, api.Question{Key: channels.MustKey("web:default"), Text: words}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testkit.Eventually(t, "the house to be as the walks want it", func() bool {
+		waiting, err := api.ListApprovals.Call(t.Context(), d.admin, api.ApprovalQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		queue, err := api.ListQueue.Call(t.Context(), d.admin, api.Limited{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(waiting.Data) > 0 && slices.ContainsFunc(queue.Data, func(i api.QueueItem) bool { return i.Error != "" })
+	})
+	return d
+}
