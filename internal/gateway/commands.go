@@ -56,11 +56,8 @@ var commands = []knownCommand{
 // command. Other words with a slash are ordinary text for the model.
 func parseCommand(text string) (string, bool) {
 	text = strings.TrimSpace(text)
-	m := commandForm.Regexp().FindStringSubmatch(strings.TrimSuffix(text, arguments(text)))
-	if m == nil {
-		return "", false
-	}
-	return strings.ToLower(m[1]), true
+	name, ok := commandName(strings.TrimSuffix(text, arguments(text)))
+	return strings.ToLower(name), ok
 }
 
 func arguments(text string) string {

@@ -4,15 +4,31 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"dragoman/channels"
-	"dragoman/internal/lazily"
 )
 
-// commandForm matches a word that looks like a command: a slash and one name. Paths, code
-// and fractions have more than that.
-var commandForm = lazily.Compile(`^/(\p{L}[\p{L}\p{N}_-]{0,31})$`)
+// longestCommand is how long the name of a command may be, in characters.
+const longestCommand = 32
+
+// commandName returns the name in word, if that looks like a command: a slash and one name.
+// Paths, code and fractions have more than that. A regular expression for it would keep
+// 0.7 MB, because each of its characters has all letters of the world.
+func commandName(word string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(word, "/")
+	if !ok || name == "" || utf8.RuneCountInString(name) > longestCommand {
+		return "", false
+	}
+	for i, r := range name {
+		inside := i > 0 && (unicode.IsNumber(r) || r == '_' || r == '-')
+		if !unicode.IsLetter(r) && !inside {
+			return "", false
+		}
+	}
+	return name, true
+}
 
 // unknownCommand answers a command in the form of one that does not exist, as word. The
 // model is not asked: it would guess.
