@@ -141,11 +141,12 @@ export interface Conversation {
   created?: string;
   /** Cursor is the "after" of the page that begins behind it, in lists. */
   cursor?: string;
-  /** Derived is the beginning of the first message, in lists, for a conversation without a title. It is not stored. */
+  /** Derived is the beginning of the first message, for a conversation without a title. It is not stored. */
   derived_title?: string;
   /** the current one; "" before the first message */
   generation: string;
   given_up?: number;
+  group?: boolean;
   key: Key;
   /** Last is what was said last, if the caller may read it. */
   last?: LastLine;
@@ -154,6 +155,9 @@ export interface Conversation {
   metadata?: { [name: string]: unknown };
   /** instead of the configured one */
   model?: string;
+  /** Network is the type of its channel, Group says that several people read it, and Own that it is one of the caller's. */
+  network?: string;
+  own?: boolean;
   pinned?: boolean;
   /** Reasoning is how much the model should think; "": as configured. */
   reasoning?: string;
@@ -565,6 +569,20 @@ export interface MadeToken {
 export interface Mark {
   length: number;
   start: number;
+}
+/** Me is who asks, and what they may do. */
+export interface Me {
+  /** Home is their first room on the page. With another name in the place of "default" it is another room of theirs. */
+  home?: Key;
+  /** Identities are those under which they write, one of each network or several. */
+  identities: (string)[];
+  name: string;
+  /** Person is "operator", or an identity of a network like telegram:42, and Name what people call them. */
+  person: string;
+  scope: "chat" | "read" | "operate" | "admin";
+  /** Token is the name of the token that was shown; "": none was. */
+  token?: string;
+  version: string;
 }
 /** Message is one entry of a transcript. What a provider attached to it for itself is not shown. */
 export interface Message {
@@ -1561,6 +1579,10 @@ export interface Operations {
       text?: string;
     };
     answer: LogRecord;
+  };
+  /** Who you are to Dragoman, and what you may do. */
+  "GET /me": {
+    answer: Me;
   };
   /** The models that a prompt or a conversation may name, with window and prices, as `/model` lists them. */
   "GET /models": {

@@ -140,10 +140,7 @@ func (s *server) listing(ctx context.Context, found []sessions.Conversation, mor
 		sight, err := s.sight(ctx, k)
 		return err == nil && sight.May
 	}
-	err := s.marked(ctx, all, may)
-	if err == nil {
-		err = s.ended(ctx, all, may)
-	}
+	err := s.shown(ctx, all, may)
 	if err != nil {
 		return Page[Conversation]{}, err
 	}
@@ -155,7 +152,8 @@ func (s *server) listing(ctx context.Context, found []sessions.Conversation, mor
 }
 
 func (s *server) conversation(ctx context.Context, a About) (Conversation, error) {
-	if _, err := s.read(ctx, a.Key); err != nil {
+	sight, err := s.read(ctx, a.Key)
+	if err != nil {
 		return Conversation{}, err
 	}
 	found, err := s.Store.Conversation(ctx, a.Key)
@@ -163,12 +161,28 @@ func (s *server) conversation(ctx context.Context, a About) (Conversation, error
 		return Conversation{}, err
 	}
 	one := []Conversation{conversationOf(found)}
-	may := func(channels.Key) bool { return true } // it was asked above
-	err = s.marked(ctx, one, may)
-	if err == nil {
-		err = s.ended(ctx, one, may)
+	if found.Title == "" {
+		one[0].Derived, err = s.derived(ctx, a.Key, max(sight.From-1, 0))
+		if err != nil {
+			return Conversation{}, err
+		}
 	}
+	may := func(channels.Key) bool { return true } // it was asked above
+	err = s.shown(ctx, one, may)
 	return one[0], err
+}
+
+// shown adds to conversations what lists show beside the head: whose they are, what is new
+// to the caller, and how they end.
+func (s *server) shown(ctx context.Context, list []Conversation, may func(channels.Key) bool) error {
+	err := s.placed(ctx, list)
+	if err == nil {
+		err = s.marked(ctx, list, may)
+	}
+	if err == nil {
+		err = s.ended(ctx, list, may)
+	}
+	return err
 }
 
 // listed is c in a list, with a derived title if it has none. Of a conversation that the

@@ -55,7 +55,7 @@ func (s *server) sight(ctx context.Context, k channels.Key) (people.Sight, error
 	who := caller(ctx)
 	sight, err := s.Reads.Of(ctx, who, k)
 	if sight.Along && !who.AtSocket() {
-		sight = people.Sight{}
+		sight = people.Sight{Group: sight.Group}
 	}
 	return sight, err
 }

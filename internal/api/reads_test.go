@@ -41,7 +41,7 @@ func (*sights) Of(_ context.Context, who people.Principal, k channels.Key) (peop
 	case k == annsRoom:
 		return people.Sight{May: true, Own: true}, nil
 	case k == group:
-		return people.Sight{May: true, Own: true, From: 3}, nil
+		return people.Sight{May: true, Own: true, From: 3, Group: true}, nil
 	}
 	return people.Sight{}, nil
 }

@@ -38,6 +38,10 @@ var (
 		Method: get, Path: "/models", Scope: people.Chat, Within: callWithin,
 		Doc: "The models that a prompt or a conversation may name, with window and prices, as `/model` lists them.",
 	}, (*server).models}
+	ReadMe = Verb[None, Me]{Spec{
+		Method: get, Path: "/me", Scope: people.Chat, Within: callWithin,
+		Doc: "Who you are to Dragoman, and what you may do.",
+	}, (*server).me}
 	ListNodes = Verb[None, Nodes]{Spec{
 		Method: get, Path: "/nodes", Scope: people.Read, Within: callWithin,
 		Doc: "The nodes that work on the store.",
@@ -371,7 +375,7 @@ var (
 
 // table is the one table of verbs. A verb that is not in it is not served.
 var table = []Route{
-	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ReadLog.route(), followLog.route(), ListModels.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(),
+	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ReadLog.route(), followLog.route(), ListModels.route(), ReadMe.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(),
 	ListFeedback.route(), CountFeedback.route(),
 	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), ListFiles.route(), exportThem.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),

@@ -41,8 +41,8 @@ type Conversation struct {
 	Key        channels.Key `json:"key"`
 	Generation string       `json:"generation"` // the current one; "" before the first message
 	Title      string       `json:"title,omitempty"`
-	// Derived is the beginning of the first message, in lists, for a conversation without
-	// a title. It is not stored.
+	// Derived is the beginning of the first message, for a conversation without a title.
+	// It is not stored.
 	Derived      string    `json:"derived_title,omitempty"`
 	Created      time.Time `json:"created,omitzero"`
 	Updated      time.Time `json:"updated,omitzero"`
@@ -50,6 +50,11 @@ type Conversation struct {
 	TotalTokens  int       `json:"total_tokens"`
 	Usage        Usage     `json:"usage"`
 	Settings
+	// Network is the type of its channel, Group says that several people read it, and Own
+	// that it is one of the caller's.
+	Network string `json:"network,omitempty"`
+	Group   bool   `json:"group,omitempty"`
+	Own     bool   `json:"own,omitempty"`
 	// Unread is how many of its messages are new to the caller, without their own among the
 	// newest hundred of them, and Pinned whether they pinned it.
 	Unread int  `json:"unread,omitempty"`

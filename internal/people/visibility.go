@@ -47,6 +47,9 @@ type Sight struct {
 	// Along: it is other people's, and seeing it has to be recorded first: see
 	// [Visibility.Read].
 	Along bool
+	// Group: more people than one can read what is said there. It is known of
+	// conversations on networks, also where May is false.
+	Group bool
 }
 
 // Visibility decides who reads whose talks, for the API, the page, the stream,
@@ -198,11 +201,15 @@ func (v *Visibility) Of(ctx context.Context, p Principal, k channels.Key) (Sight
 	if err != nil {
 		return Sight{}, fmt.Errorf("people: look up who wrote in %s: %w", k, err)
 	}
-	own, err := v.own(ctx, p, k, owners)
-	if err != nil || own.Own {
-		return own, err
+	seen, err := v.own(ctx, p, k, owners)
+	if err != nil {
+		return Sight{}, err
 	}
-	return v.along(p), nil
+	if !seen.Own {
+		seen = v.along(p)
+	}
+	seen.Group = slices.ContainsFunc(owners, func(o sessions.Owner) bool { return !o.Private })
+	return seen, nil
 }
 
 // room is Of for a room of the page or the terminal.

@@ -254,3 +254,14 @@ func TestReadAlong(t *testing.T) {
 		t.Errorf("Read = %+v, %v, told %v, recorded %v", got, err, h.told, h.audits)
 	}
 }
+
+// A group is known as one, also to those who may not read it, because lists show its key.
+func TestGroupsAreKnown(t *testing.T) {
+	h := newSight(t, false)
+	for key, want := range map[string]bool{"telegram:-5": true, "telegram:-7": true, "telegram:42": false, "telegram:43": false, "web:x": false} {
+		got, err := h.Of(t.Context(), holds("telegram:42", people.Read), channels.MustKey(key))
+		if err != nil || got.Group != want {
+			t.Errorf("%s is a group: %t, %v, want %t", key, got.Group, err, want)
+		}
+	}
+}
