@@ -18,7 +18,7 @@ func (v *visitor) render(markdown string) string {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	return js[string](v, `import("/assets/markdown.js").then((m) => {
+	return js[string](v, `import("/app/js/markdown.js").then((m) => {
 		const e = document.createElement("div");
 		new m.Rendered(e).update(`+string(source)+`);
 		return e.innerHTML.replaceAll(' dir="auto"', "").replaceAll(' tabindex="0"', "").replaceAll(' scope="col"', "")
@@ -83,7 +83,7 @@ func TestStreamedMarkdownIsTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same := js[string](v, `import("/assets/markdown.js").then((m) => {
+	same := js[string](v, `import("/app/js/markdown.js").then((m) => {
 		const [a, b, text] = [document.createElement("div"), document.createElement("div"), `+string(source)+`];
 		const streamed = new m.Rendered(a);
 		let first, kept = true;
@@ -177,7 +177,7 @@ func (v *visitor) rendering(text string) float64 {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	return js[float64](v, `import("/assets/markdown.js").then((m) => {
+	return js[float64](v, `import("/app/js/markdown.js").then((m) => {
 		const text = `+string(source)+`, began = performance.now();
 		new m.Rendered(document.createElement("div")).update(text);
 		return performance.now() - began;

@@ -40,7 +40,7 @@ func TestPage(t *testing.T) {
 	}
 	sinks := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc`)
 	imports := regexp.MustCompile(`from "(\./[a-z]+\.js)"`)
-	for _, name := range []string{"app", "channels", "composer", "conversation", "element", "files", "inline", "linking", "login", "markdown", "outbox", "stream"} {
+	for _, name := range []string{"app", "channels", "composer", "conversation", "files", "linking", "login", "outbox", "stream"} {
 		got := ask(c, "GET", "/assets/"+name+".js", nil)
 		if got.Code != 200 || got.Header().Get("Content-Type") != "text/javascript; charset=utf-8" {
 			t.Errorf("%s.js = %d %q", name, got.Code, got.Header().Get("Content-Type"))

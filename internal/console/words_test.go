@@ -22,7 +22,7 @@ func TestNothingIsDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := js[[]string](v, `import("/assets/markdown.js").then((m) => `+string(source)+`.map((text) => {
+	shown := js[[]string](v, `import("/app/js/markdown.js").then((m) => `+string(source)+`.map((text) => {
 		const e = document.createElement("div");
 		new m.Rendered(e).update(text);
 		return e.textContent;

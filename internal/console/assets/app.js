@@ -3,7 +3,7 @@
 import { Channels } from "./channels.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
-import { element } from "./element.js";
+import { element } from "/app/js/element.js";
 import { Files } from "./files.js";
 import { Outbox } from "./outbox.js";
 import { Refused, Stream, feed, randomID, session, stop } from "./stream.js";

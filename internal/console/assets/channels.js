@@ -2,7 +2,7 @@
 
 import { Linking } from "./linking.js";
 import { Refused, call } from "./stream.js";
-import { element } from "./element.js";
+import { element } from "/app/js/element.js";
 
 const openEvery = 2_000; // between refreshes while the panel is open
 const closedEvery = 30_000; // and while it is closed

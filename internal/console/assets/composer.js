@@ -1,6 +1,6 @@
 // The message box: it grows with its text, keeps a draft, completes commands.
 
-import { element } from "./element.js";
+import { element } from "/app/js/element.js";
 
 // composes reports whether a key belongs to an input method, which writes Japanese, say:
 // Enter and Escape then end its composition. Some browsers send 229 instead.

@@ -1,9 +1,9 @@
 // The conversation on the page: the messages, the answer being written, and the reader's
 // scroll position.
 
-import { element } from "./element.js";
+import { element } from "/app/js/element.js";
 import { size } from "./files.js";
-import { Rendered } from "./markdown.js";
+import { Rendered } from "/app/js/markdown.js";
 import { fileURL } from "./stream.js";
 
 const recognisable = 40; // characters by which an answer can be recognised

@@ -1,7 +1,7 @@
 // Files for the next message. Each is uploaded at once, so that sending the message,
 // which names them, is quick.
 
-import { element } from "./element.js";
+import { element } from "/app/js/element.js";
 import { upload } from "./stream.js";
 
 const maxFiles = 10;

@@ -2,7 +2,7 @@
 // panel is open: closing the panel ends the request.
 
 import { Refused, call, lines } from "./stream.js";
-import { drawing, element } from "./element.js";
+import { drawing, element } from "/app/js/element.js";
 
 const border = 4; // the quiet zone around a QR code that scanners need, in modules
 const maxWidth = 320; // of the picture, in pixels
