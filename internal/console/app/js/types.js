@@ -1,0 +1,87 @@
+// The types that the page speaks of. Those of the API are generated from its description.
+
+/** @typedef {import("../../../../docs/openapi.d.ts").Conversation} Conversation */
+/** @typedef {import("../../../../docs/openapi.d.ts").Message} Message */
+/** @typedef {import("../../../../docs/openapi.d.ts").FeedItem} FeedItem */
+/** @typedef {import("../../../../docs/openapi.d.ts").Attachment} Attachment */
+/** @typedef {import("../../../../docs/openapi.d.ts").Approval} Approval */
+/** @typedef {import("../../../../docs/openapi.d.ts").QueueItem} QueueItem */
+/** @typedef {import("../../../../docs/openapi.d.ts").Running} Running */
+/** @typedef {import("../../../../docs/openapi.d.ts").Remembered} Remembered */
+/** @typedef {import("../../../../docs/openapi.d.ts").Summary} Summary */
+/** @typedef {import("../../../../docs/openapi.d.ts").ModelChoice} ModelChoice */
+/** @typedef {import("../../../../docs/openapi.d.ts").Event} ApiEvent */
+/** @typedef {import("../../../../docs/openapi.d.ts").Hit} Hit */
+/** @typedef {import("../../../../docs/openapi.d.ts").Me} Me */
+
+/**
+ * Live is what an answer is while it is being written.
+ * @typedef {object} Live
+ * @property {string} text
+ * @property {string} thought
+ * @property {{call: string, tool: string, ended: boolean}[]} tools
+ * @property {boolean} partial its beginning was said before this page listened
+ */
+
+/**
+ * Unsent is a message that is not known to be on the server's disk.
+ * @typedef {object} Unsent
+ * @property {string} id
+ * @property {string} key
+ * @property {string} text
+ * @property {string} at
+ * @property {string} [model]
+ * @property {{seq: number}} [edits] the message that it replaces
+ * @property {string} [problem]
+ * @property {boolean} [refused] it will not be sent
+ * @property {string} [as] message, or reply in the name of the assistant
+ */
+
+/**
+ * Talk is an open conversation.
+ * @typedef {object} Talk
+ * @property {Conversation} [head]
+ * @property {Message[]} messages
+ * @property {string} [earlier] the "before" of the page before
+ * @property {FeedItem[]} feed
+ * @property {Running} [running]
+ * @property {Approval[]} approvals
+ * @property {QueueItem[]} dead deliveries that were given up
+ * @property {number} [newFrom] the seq of the first message that was new when it was opened
+ * @property {boolean} loaded
+ * @property {boolean} loading an earlier page is on its way
+ * @property {Error} [problem]
+ */
+
+/**
+ * Row is a conversation in the list.
+ * @typedef {Conversation & {hit?: Hit}} Row
+ */
+
+/**
+ * List is the list of conversations.
+ * @typedef {object} List
+ * @property {Row[]} rows
+ * @property {Row[]} pinned
+ * @property {string} [next]
+ * @property {string} filter
+ * @property {string} words
+ * @property {boolean} loaded
+ * @property {boolean} loading
+ * @property {Error} [problem]
+ */
+
+/**
+ * State is all that the page knows.
+ * @typedef {object} State
+ * @property {Me} [me]
+ * @property {boolean} online
+ * @property {ModelChoice[]} models
+ * @property {List} list
+ * @property {Record<string, Talk>} talks by key
+ * @property {Record<string, Live>} live by turn
+ * @property {Record<string, string>} drafts by key
+ * @property {Unsent[]} unsent
+ */
+
+export {};
