@@ -1,0 +1,204 @@
+// An open conversation: its pages, and what can be done in it.
+
+import { get, patch, path, post, put, randomID, remove, Refused } from "./api.js";
+import { changeRow, listSoon } from "./list.js";
+import { change, changeTalk, now } from "./store.js";
+
+const pageSize = 50;
+
+/** @type {() => import("./types.js").Talk} */
+const blank = () => ({ messages: [], feed: [], approvals: [], dead: [], loaded: false, loading: false });
+
+// openTalk loads a conversation that a view shows. Others that were open are forgotten.
+/** @param {string} key */
+export async function openTalk(key) {
+  if (!now().talks[key]) change({ talks: { [key]: blank() } });
+  await reload(key);
+}
+
+// reload reads the newest page again, and leaves the pages above it.
+/** @param {string} key */
+export async function reload(key) {
+  try {
+    const head = await get(path`conversations/${key}`).catch(noConversation);
+    const [messages, feed, running, approvals] = await Promise.all([
+      get(path`conversations/${key}/messages`, { limit: pageSize }),
+      get(path`conversations/${key}/feed`, { limit: 100 }).catch(nothing),
+      get(path`conversations/${key}/running`),
+      get("approvals", { key, pending: true }).catch(nothing),
+    ]);
+    const talk = now().talks[key];
+    if (!talk) return;
+    const first = messages.data[0]?.seq ?? 0;
+    const above = talk.messages.filter((m) => m.seq < first);
+    const joined = above.length > 0 && above.at(-1)?.seq === first - 1;
+    changeTalk(key, {
+      head, running, approvals: approvals.data, dead: await givenUp(key, head), loaded: true, problem: undefined,
+      messages: joined ? [...above, ...messages.data] : messages.data,
+      earlier: joined ? talk.earlier : messages.next,
+      feed: merged(talk.feed, feed.data),
+      newFrom: talk.loaded ? talk.newFrom : firstNew(head, messages.data),
+    });
+    dropLive(running.turn);
+    markRead(key);
+  } catch (problem) {
+    changeTalk(key, { loaded: true, problem: /** @type {Error} */ (problem) });
+  }
+}
+
+const nothing = () => ({ data: [] });
+
+// noConversation: a room in which nobody has written yet is empty, not missing.
+/** @param {unknown} problem */
+function noConversation(problem) {
+  if (problem instanceof Refused && problem.status === 404) return undefined;
+  throw problem;
+}
+
+// givenUp are the deliveries of a conversation that will not be tried again.
+/**
+ * @param {string} key
+ * @param {import("./types.js").Conversation | undefined} head
+ */
+async function givenUp(key, head) {
+  if (!head?.given_up || !may("operate")) return [];
+  const page = await get("queue", { limit: 200 }).catch(nothing);
+  return page.data.filter((/** @type {import("./types.js").QueueItem} */ q) => q.kind === "out" && q.key === key && q.state === "dead");
+}
+
+// firstNew is the seq at which the mark "New" is drawn.
+/**
+ * @param {import("./types.js").Conversation | undefined} head
+ * @param {import("./types.js").Message[]} messages
+ */
+function firstNew(head, messages) {
+  if (!head?.own || !head.unread || head.unread >= head.message_count) return undefined;
+  return messages.at(-head.unread)?.seq;
+}
+
+// merged is a feed with the items of a newer reading of it.
+/**
+ * @param {import("./types.js").FeedItem[]} old
+ * @param {import("./types.js").FeedItem[]} fresh
+ */
+function merged(old, fresh) {
+  const first = fresh[0]?.seq ?? 0;
+  return [...old.filter((f) => f.seq < first), ...fresh];
+}
+
+// dropLive forgets answers that are written to their end. Their thoughts are kept: the
+// transcript has none.
+/** @param {string} running */
+function dropLive(running) {
+  change((s) => ({
+    live: Object.fromEntries(Object.entries(s.live).map(([turn, live]) => [turn, turn === running || !live.text ? live : { ...live, text: "" }])),
+  }));
+}
+
+/** @type {Record<string, ReturnType<typeof setTimeout>>} */
+const soon = {};
+
+// reloadSoon reads a conversation again in a moment, once for many events.
+/** @param {string} key */
+export function reloadSoon(key) {
+  if (!now().talks[key]) return;
+  soon[key] ??= setTimeout(() => {
+    delete soon[key];
+    reload(key);
+  }, 60);
+}
+
+// loadEarlier reads the page before.
+/** @param {string} key */
+export async function loadEarlier(key) {
+  const talk = now().talks[key];
+  if (!talk?.earlier || talk.loading) return;
+  changeTalk(key, { loading: true });
+  try {
+    const page = await get(path`conversations/${key}/messages`, { before: talk.earlier, limit: pageSize });
+    const before = talk.feed[0]?.seq;
+    const feed = before > 1 ? await get(path`conversations/${key}/feed`, { before, limit: 100 }).catch(nothing) : nothing();
+    changeTalk(key, {
+      messages: [...page.data, ...now().talks[key].messages], earlier: page.next, loading: false,
+      feed: [...feed.data, ...now().talks[key].feed],
+    });
+  } catch {
+    changeTalk(key, { loading: false }); // the button is still there
+  }
+}
+
+// markRead says that what is in sight was read. Reading along marks nothing.
+/** @param {string} key */
+export function markRead(key) {
+  const head = now().talks[key]?.head;
+  if (document.hidden || !head?.own || !head.unread) return;
+  changeRow(key, { unread: 0 });
+  changeTalk(key, { head: { ...head, unread: 0 } });
+  put(path`conversations/${key}/read`, { messages: head.message_count }).catch(() => {});
+}
+
+const ranks = ["chat", "read", "operate", "admin"];
+
+// may says whether this person's token has a scope.
+/** @param {string} scope */
+export const may = (scope) => ranks.indexOf(now().me?.scope ?? "chat") >= ranks.indexOf(scope);
+
+/** @type {(key: string) => Promise<void>} */
+export const stop = (key) => post(path`conversations/${key}/stop`, { id: randomID() });
+
+/** @type {(key: string, model?: string) => Promise<void>} */
+export const again = (key, model) => post(path`conversations/${key}/again`, { id: randomID(), model });
+
+/** @type {(key: string) => Promise<void>} */
+export const beginAnew = (key) => post(path`conversations/${key}/new`, { id: randomID() });
+
+// feedback says or takes back what this person thinks of an answer.
+/**
+ * @param {string} key
+ * @param {number} seq
+ * @param {string} value up, down, or "" to take it back
+ */
+export async function feedback(key, seq, value) {
+  const given = value ? { value, at: new Date().toISOString() } : undefined;
+  changeTalk(key, { messages: now().talks[key].messages.map((m) => (m.seq === seq ? { ...m, feedback: given } : m)) });
+  await (value ? put(path`conversations/${key}/messages/${seq}/feedback`, { value }) : remove(path`conversations/${key}/messages/${seq}/feedback`));
+}
+
+// decide answers a question about a call. It returns what became of it, in words.
+/**
+ * @param {import("./types.js").Approval} approval
+ * @param {string} answer
+ */
+export async function decide(approval, answer) {
+  const decision = await post(path`approvals/${approval.id}`, { answer });
+  const talk = now().talks[approval.key];
+  if (talk) changeTalk(approval.key, { approvals: talk.approvals.map((a) => (a.id === approval.id ? decision.approval : a)) });
+  return decision;
+}
+
+// tryAgain and drop are for deliveries that were given up.
+/** @type {(item: import("./types.js").QueueItem) => Promise<void>} */
+export const tryAgain = (item) => post(path`queue/${item.id}/retry`);
+/** @type {(item: import("./types.js").QueueItem) => Promise<void>} */
+export const drop = (item) => remove(path`queue/${item.id}`);
+
+/**
+ * @param {string} key
+ * @param {string} title
+ */
+export async function rename(key, title) {
+  changeRow(key, { title });
+  await put(path`conversations/${key}/title`, { title });
+  listSoon();
+  reloadSoon(key);
+}
+
+// configure changes settings of a conversation: model, system_prompt, tag, untag.
+/**
+ * @param {string} key
+ * @param {object} parts
+ */
+export async function configure(key, parts) {
+  await patch(path`conversations/${key}`, parts);
+  reloadSoon(key);
+}
