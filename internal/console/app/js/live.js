@@ -1,0 +1,75 @@
+// What the server tells while the page is open, and what it changes in the store.
+
+import { get } from "./api.js";
+import { follow } from "./events.js";
+import { listSoon, loadList } from "./list.js";
+import { flush } from "./outbox.js";
+import { change, now } from "./store.js";
+import { reload, reloadSoon } from "./talk.js";
+
+// begin loads what every view needs, and listens.
+export async function begin() {
+  change({ me: await get("me") });
+  follow({ on: heard, onState: (online) => {
+    if (online !== now().online) change({ online });
+    if (online) flush();
+  } });
+  get("models").then((page) => change({ models: page.data }), () => {});
+}
+
+/** @type {import("./types.js").Live} */
+const fresh = { text: "", thought: "", tools: [], partial: false };
+
+// writing changes an answer that is being written in an open conversation.
+/**
+ * @param {import("./types.js").ApiEvent} e
+ * @param {(live: import("./types.js").Live) => Partial<import("./types.js").Live>} parts
+ */
+function writing(e, parts) {
+  const turn = e.turn ?? "";
+  if (!e.key || !now().talks[e.key]) return;
+  change((s) => {
+    const before = s.live[turn] ?? { ...fresh, partial: true };
+    return { live: { ...s.live, [turn]: { ...before, ...parts(before) } } };
+  });
+}
+
+/** @type {Record<string, (e: import("./types.js").ApiEvent) => void>} */
+const on = {
+  turn_begun: (e) => {
+    writing(e, () => fresh);
+    both(e);
+  },
+  text: (e) => writing(e, (live) => (e.why === "anew" ? { text: e.text ?? "", partial: false } : { text: live.text + (e.text ?? "") })),
+  thought: (e) => writing(e, (live) => ({ thought: live.thought + (e.text ?? "") })),
+  tool_begun: (e) => {
+    writing(e, (live) => ({ text: "", partial: false, tools: [...live.tools, { call: e.call ?? "", tool: e.tool ?? "", ended: false }] }));
+    reloadSoon(e.key ?? "");
+  },
+  tool_ended: (e) => {
+    writing(e, (live) => ({ tools: live.tools.map((tool) => (tool.call === e.call ? { ...tool, ended: true } : tool)) }));
+    reloadSoon(e.key ?? "");
+  },
+  reset: everything,
+};
+
+// heard takes one event. Those without a rule of their own say that a conversation is
+// another one now.
+/** @param {import("./types.js").ApiEvent} e */
+function heard(e) {
+  const rule = on[e.event];
+  if (rule) rule(e);
+  else if (e.key) both(e);
+}
+
+/** @param {import("./types.js").ApiEvent} e */
+function both(e) {
+  listSoon();
+  reloadSoon(e.key ?? "");
+}
+
+// everything reads again what is shown, without a word to the reader.
+export function everything() {
+  loadList();
+  for (const key of Object.keys(now().talks)) reload(key);
+}

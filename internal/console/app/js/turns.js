@@ -1,0 +1,245 @@
+// From what the server has of a conversation to what the page draws of it. Pure functions:
+// the same input gives the same entries.
+
+/**
+ * Step is a call of a tool, with its result if it has one.
+ * @typedef {object} Step
+ * @property {string} id
+ * @property {string} tool
+ * @property {string} input
+ * @property {string} at
+ * @property {string} [result]
+ * @property {boolean} [failed]
+ * @property {number} [took] ms
+ */
+
+/**
+ * Entry is one thing in the conversation. kind is day, new, person, answer, notice,
+ * failure, dead or replaced.
+ * @typedef {object} Entry
+ * @property {string} kind
+ * @property {string} id
+ * @property {string} at
+ * @property {string} [text]
+ * @property {boolean} [mine]
+ * @property {string} [who]
+ * @property {number} [seq]
+ * @property {string} [turn]
+ * @property {import("./types.js").Attachment[]} [files]
+ * @property {boolean} [waiting] no answer yet
+ * @property {import("./types.js").Unsent} [unsent]
+ * @property {Step[]} [steps]
+ * @property {string} [model]
+ * @property {{input: number, output: number, cached: number, cost: number}} [usage]
+ * @property {number} [took] ms, from the question on
+ * @property {string} [state] of the delivery
+ * @property {import("./types.js").Message["feedback"]} [feedback]
+ * @property {boolean} [growing]
+ * @property {import("./types.js").Approval[]} [approvals]
+ * @property {import("./types.js").QueueItem} [item]
+ * @property {Entry[]} [entries]
+ */
+
+/**
+ * @param {import("./types.js").Talk} talk
+ * @param {import("./types.js").Unsent[]} unsent those of this conversation
+ * @param {{person: string, identities: string[]}} me
+ * @returns {Entry[]}
+ */
+export function entriesOf(talk, unsent, me) {
+  const transcript = [...talk.messages, ...(talk.running?.messages ?? [])];
+  const said = fold(transcript, talk, me);
+  const oldest = talk.earlier ? talk.messages[0]?.at ?? "" : "";
+  const beside = besides(talk, transcript, me).filter((e) => e.at >= oldest);
+  const all = [...said, ...beside].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  grow(all, talk);
+  for (const item of talk.dead) all.push({ kind: "dead", id: item.id, at: item.at, text: item.error ?? "", item });
+  for (const m of unsent) all.push({ kind: "person", id: m.id, at: m.at, text: m.text, mine: true, unsent: m });
+  return dated(all, talk.newFrom);
+}
+
+// fold makes entries of a transcript: a turn's calls, results and words are one answer.
+/**
+ * @param {import("./types.js").Message[]} messages
+ * @param {import("./types.js").Talk} talk
+ * @param {{person: string, identities: string[]}} me
+ */
+function fold(messages, talk, me) {
+  /** @type {Entry[]} */
+  const entries = [];
+  /** @type {Map<number, Entry>} */
+  const versions = new Map();
+  /** @type {Record<string, string>} */
+  const asked = {};
+  const failed = new Set(talk.feed.filter((f) => f.kind === "apology").map((f) => f.turn)); // a card says it
+  for (const m of messages) {
+    let into = entries;
+    if (m.replaced_by) {
+      const old = versions.get(m.replaced_by) ?? { kind: "replaced", id: `replaced${m.replaced_by}`, at: m.at, entries: [] };
+      if (!versions.has(m.replaced_by)) entries.push(old);
+      versions.set(m.replaced_by, old);
+      into = old.entries ?? [];
+    }
+    if (m.role === "user") {
+      if (m.synthetic) continue;
+      asked[m.turn ?? ""] ??= m.at;
+      into.push(person(m, talk, me));
+    } else if (m.role === "tool") result(into, m);
+    else if (m.role === "assistant" && !(m.synthetic && failed.has(m.turn))) words(into, m, talk, asked[m.turn ?? ""]);
+  }
+  return entries;
+}
+
+/**
+ * @param {import("./types.js").Message} m
+ * @param {import("./types.js").Talk} talk
+ * @param {{person: string, identities: string[]}} me
+ * @returns {Entry}
+ */
+function person(m, talk, me) {
+  const channel = talk.head?.key.split(":")[0] ?? "";
+  const own = Boolean(talk.head?.own && !talk.head.group) || me.identities.includes(`${channel}:${m.sender}`) || m.sender === me.person;
+  return {
+    kind: "person", id: m.seq ? `m${m.seq}` : `r${m.at}`, at: m.at, text: m.content, mine: own, who: own ? undefined : m.name, seq: m.seq || undefined,
+    turn: m.turn, files: m.attachments,
+  };
+}
+
+/**
+ * @param {Entry[]} entries
+ * @param {import("./types.js").Message} m
+ * @param {import("./types.js").Talk} talk
+ * @param {string | undefined} asked
+ */
+function words(entries, m, talk, asked) {
+  let answer = entries.at(-1);
+  if (answer?.kind !== "answer" || answer.turn !== m.turn || m.synthetic) {
+    answer = { kind: "answer", id: `a${m.turn}.${m.seq || m.at}`, at: m.at, turn: m.turn, text: "", steps: [], who: m.synthetic ? m.name : undefined };
+    entries.push(answer);
+  }
+  for (const call of m.tool_calls ?? []) answer.steps?.push({ id: call.id, tool: call.name, input: call.arguments, at: m.at });
+  if (m.content) answer.text = [answer.text, m.content].filter(Boolean).join("\n\n");
+  answer.model = m.model ?? answer.model;
+  answer.usage = added(answer.usage, m.usage);
+  answer.at = m.at;
+  if (m.seq) answer.seq = m.seq;
+  answer.feedback = m.feedback ?? answer.feedback;
+  answer.took = asked ? Date.parse(m.at) - Date.parse(asked) : undefined;
+  answer.state = deliveryState(talk.feed, m.turn);
+}
+
+/**
+ * @param {Entry["usage"]} sum
+ * @param {import("./types.js").Message["usage"]} more
+ */
+function added(sum, more) {
+  if (!more) return sum;
+  const { input, output, cached, cost } = sum ?? { input: 0, output: 0, cached: 0, cost: 0 };
+  return { input: input + more.input, output: output + more.output, cached: cached + (more.cached ?? 0), cost: cost + (more.cost ?? 0) };
+}
+
+/**
+ * @param {Entry[]} entries
+ * @param {import("./types.js").Message} m
+ */
+function result(entries, m) {
+  for (let i = entries.length - 1; i >= 0; i--) {
+    const step = entries[i].steps?.find((s) => s.id === m.tool_call_id);
+    if (!step) continue;
+    step.result = m.content;
+    step.failed = m.failed;
+    step.took = Date.parse(m.at) - Date.parse(step.at);
+    return;
+  }
+}
+
+const worst = ["unknown", "queued", "sending", "sent"];
+
+// deliveryState is that of the part of an answer that is least far.
+/**
+ * @param {import("./types.js").FeedItem[]} feed
+ * @param {string | undefined} turn
+ */
+function deliveryState(feed, turn) {
+  const states = feed.filter((f) => turn && f.turn === turn && f.kind === "answer").map((f) => f.state ?? "");
+  return worst.find((state) => states.includes(state));
+}
+
+// besides are what people wrote and were sent that is in no transcript: commands and their
+// answers, notices, apologies, and messages that wait.
+/**
+ * @param {import("./types.js").Talk} talk
+ * @param {import("./types.js").Message[]} transcript
+ * @param {{person: string, identities: string[]}} me
+ */
+function besides(talk, transcript, me) {
+  const written = new Set(transcript.filter((m) => m.role === "user").map((m) => Date.parse(m.at) + m.content));
+  const spoken = new Set(transcript.filter((m) => m.role === "assistant").map((m) => m.content));
+  const own = Boolean(talk.head?.own && !talk.head.group) || !talk.head;
+  /** @type {Entry[]} */
+  const entries = [];
+  for (const f of talk.feed) {
+    if (f.from === "person") {
+      if (written.has(Date.parse(f.at) + f.text) || f.text.trim() === "/stop") continue;
+      entries.push({ kind: "person", id: f.id, at: f.at, text: f.text, mine: own || f.name === me.person, who: own ? undefined : f.name, waiting: f.waiting, files: f.attachments });
+    } else if (f.kind === "apology") entries.push({ kind: "failure", id: f.id, at: f.at, text: f.text, turn: f.turn });
+    else if (f.kind && !["answer", "question"].includes(f.kind) && !spoken.has(f.text)) entries.push({ kind: "notice", id: f.id, at: f.at, text: f.text, state: f.state });
+  }
+  return entries;
+}
+
+// grow marks the answer of the running turn, and puts questions about calls into theirs.
+/**
+ * @param {Entry[]} entries
+ * @param {import("./types.js").Talk} talk
+ */
+function grow(entries, talk) {
+  const turn = talk.running?.turn;
+  const asking = talk.approvals.filter((a) => a.turn === turn || a.state === "pending");
+  if (!turn && asking.length === 0) return;
+  let last = entries.findLast((e) => e.kind === "answer" && e.turn === (turn || asking[0].turn));
+  if (!last) {
+    last = { kind: "answer", id: `a${turn}`, at: new Date().toISOString(), turn: turn || asking[0].turn, text: "", steps: [] };
+    entries.push(last);
+  }
+  last.approvals = asking;
+  last.growing = asking.every((a) => a.state !== "pending");
+}
+
+// dated puts a mark before each day, and one before what is new.
+/**
+ * @param {Entry[]} entries
+ * @param {number | undefined} newFrom
+ */
+function dated(entries, newFrom) {
+  /** @type {Entry[]} */
+  const list = [];
+  let day = "";
+  let marked = !newFrom;
+  for (const e of entries) {
+    const date = new Date(e.at).toDateString();
+    if (date !== day) list.push({ kind: "day", id: `d${date}`, at: e.at });
+    day = date;
+    if (!marked && e.seq && newFrom && e.seq >= newFrom) {
+      list.push({ kind: "new", id: "new", at: e.at });
+      marked = true;
+    }
+    list.push(e);
+  }
+  return list;
+}
+
+// quoted splits a text into the lines that it quotes at its beginning, and the rest.
+/** @param {string} text */
+export function quoted(text) {
+  const found = /^((?:>.*\n?)+)\n*([\s\S]*)$/.exec(text);
+  if (!found || !found[2]) return { quote: "", text };
+  return { quote: found[1].replace(/^> ?/gm, "").trim(), text: found[2] };
+}
+
+// withQuote puts a quote before a text.
+/**
+ * @param {string} quote
+ * @param {string} text
+ */
+export const withQuote = (quote, text) => (quote ? `${quote.trim().slice(0, 400).replace(/^/gm, "> ")}\n\n${text}` : text);
