@@ -1,0 +1,53 @@
+// The keys of the page. A view marks what a key does with data-key, so that a key does what
+// a click does, and nothing where there is nothing to click.
+
+import { useEffect } from "../vendor/preact.js";
+import { keep, kept } from "./kept.js";
+import { go } from "./router.js";
+
+export const letters = () => kept("letters") !== false;
+/** @param {boolean} on */
+export const setLetters = (on) => keep("letters", on);
+
+/** @type {Record<string, string>} */
+const places = { t: "/talk" };
+let before = "";
+
+// useKeys listens for keys while a view is drawn.
+/** @param {() => void} sheet opens the sheet of keys */
+export function useKeys(sheet) {
+  useEffect(() => {
+    const press = (/** @type {KeyboardEvent} */ event) => pressed(event, sheet);
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {() => void} sheet
+ */
+function pressed(event, sheet) {
+  const target = /** @type {Element} */ (event.target);
+  if (event.ctrlKey || event.metaKey || event.altKey || !letters()) return;
+  if (target.closest?.("input, textarea, select, dialog[open], [popover]")) return;
+  const key = event.key.toLowerCase();
+  if (before === "g" && places[key]) go(places[key]);
+  else if (key === "?") sheet();
+  else if (key === "/") {
+    event.preventDefault();
+    document.getElementById("search")?.focus();
+  } else if (key === "j") step(1);
+  else if (key === "k") step(-1);
+  else if (key === "u") /** @type {HTMLElement | null} */ (document.querySelector(".row.unread"))?.click();
+  else if (/^[ndecr]$/.test(key)) /** @type {HTMLElement | undefined} */ ([...document.querySelectorAll(`[data-key="${key}"]`)].at(-1))?.click();
+  before = key;
+}
+
+// step opens the next or previous conversation of the list.
+/** @param {number} by */
+function step(by) {
+  const rows = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".row")]);
+  const at = rows.findIndex((row) => row.hasAttribute("aria-current"));
+  rows[Math.max(0, Math.min(rows.length - 1, at + by))]?.click();
+}
