@@ -1,0 +1,35 @@
+// The navigation: a bar below on phones, a rail on tablets, a list on desktops.
+
+import { html } from "../../vendor/preact.js";
+import { keep } from "../kept.js";
+import { Count } from "../parts/count.js";
+import { Icon } from "../parts/icon.js";
+import { useStore } from "../store.js";
+import { t } from "../text.js";
+
+// places are the views that there are, by the scope that sees them.
+const places = [{ view: "talk", icon: "message-circle", title: "Talk", scope: "chat" }];
+
+const mark = new URL("../../mark.svg", import.meta.url).pathname;
+
+/** @param {{current: string, keys: () => void}} props */
+export function Nav({ current, keys }) {
+  const unread = useStore((s) => s.list.rows.filter((c) => c.own && c.unread).length);
+  return html`<nav class="nav" aria-label=${t("Main")}>
+    <a class="brand" href="/talk" tabindex="-1" aria-hidden="true"><img src=${mark} alt="" /><span>Dragoman</span></a>
+    ${places.map((p) => html`<a href=${`/${p.view}`} aria-current=${current === p.view ? "page" : null}><${Icon} name=${p.icon} /><span>${t(p.title)}</span><${Count} of=${p.view === "talk" ? unread : 0} label=${t("unread")} /></a>`)}
+    <a class="tab" href="/"><${Icon} name="radio-tower" /><span>${t("Channels")}</span></a>
+    <div class="foot">
+      <button type="button" class="tab" onClick=${switchTheme}><${Icon} name="sun-moon" /><span>${t("Theme")}</span></button>
+      <button type="button" class="tab keysbutton" onClick=${keys}><${Icon} name="keyboard" /><span>${t("Keys")}</span></button>
+    </div>
+  </nav>`;
+}
+
+// switchTheme goes from light to dark or back, and keeps that.
+function switchTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  keep("theme", root.dataset.theme);
+}

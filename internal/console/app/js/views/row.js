@@ -1,0 +1,65 @@
+// A conversation in the list.
+
+import { html } from "../../vendor/preact.js";
+import { Avatar, network } from "../parts/avatar.js";
+import { Count } from "../parts/count.js";
+import { Icon } from "../parts/icon.js";
+import { talkPath } from "../router.js";
+import { useStore } from "../store.js";
+import { shortTime, t, wholeTime } from "../text.js";
+
+// titleOf is the name of a conversation for people: its title, else how it began, else the
+// chat's own name.
+/** @param {import("../types.js").Conversation} c */
+export function titleOf(c) {
+  if (c.title || c.derived_title) return c.title || c.derived_title || "";
+  const chat = c.key.slice(c.key.indexOf(":") + 1);
+  const room = chat.slice(chat.lastIndexOf("/") + 1);
+  return c.network === "web" && room === "default" ? t("Main conversation") : room || c.key;
+}
+
+/** @param {{of: import("../types.js").Row, current: boolean, words: string}} props */
+export function Row({ of: c, current, words }) {
+  const draft = useStore((s) => s.drafts[c.key]);
+  const unread = c.own ? c.unread ?? 0 : 0;
+  const name = titleOf(c);
+  const at = c.hit?.message.at ?? c.last?.at ?? c.updated;
+  return html`<a class=${unread ? "row unread" : "row"} href=${talkPath(c.key)} aria-current=${current ? "page" : null}>
+    <${Avatar} name=${name} net=${c.network} />
+    <span class="name cut" dir="auto"><${Marked} text=${name} words=${words} /><span class="unseen">, ${t(network(c.network)[1])}</span></span>
+    ${at && html`<time datetime=${at} title=${wholeTime(at)}>${shortTime(at)}</time>`}
+    <span class=${c.given_up ? "last cut bad" : "last cut"} dir="auto"><${Last} of=${c} draft=${current ? "" : draft} words=${words} /></span>
+    <span class="marks">
+      ${c.answering && html`<span class="good"><${Icon} name="loader-circle" spin label=${t("is answering")} /></span>`}
+      ${c.waiting && !c.answering ? html`<span class="warn"><${Icon} name="hand" label=${t("waits")} /></span>` : null}
+      ${c.given_up ? html`<span class="bad"><${Icon} name="circle-alert" label=${t("could not be delivered")} /></span>` : null}
+      <${Count} of=${unread} label=${t("unread")} />
+    </span>
+  </a>`;
+}
+
+/** @param {{of: import("../types.js").Row, draft?: string, words: string}} props */
+function Last({ of: c, draft, words }) {
+  if (c.hit) return html`<${Found} hit=${c.hit} />`;
+  if (draft) return html`<b class="warn">${t("Draft")}: </b>${draft.slice(0, 160)}`;
+  if (!c.last) return c.own ? t("No messages") : t("Open it to read along");
+  const who = c.last.from === "person" && (c.group || !c.own) && c.last.name ? `${c.last.name}: ` : c.last.from === "person" && c.own ? `${t("You")}: ` : "";
+  return html`${who}<${Marked} text=${c.last.text.replace(/\*\*|`+|^#+ /g, "")} words=${words} />`;
+}
+
+// Found is the place of a message in which the words are.
+/** @param {{hit: import("../types.js").Hit}} props */
+function Found({ hit }) {
+  const { content } = hit.message;
+  const first = hit.marks[0];
+  if (!first) return content.slice(0, 120);
+  const begin = Math.max(0, first.start - 24);
+  const end = first.start + first.length;
+  return html`${begin ? "… " : ""}${content.slice(begin, first.start)}<mark>${content.slice(first.start, end)}</mark>${content.slice(end, end + 120)}`;
+}
+
+/** @param {{text: string, words: string}} props */
+function Marked({ text, words }) {
+  const at = words ? text.toLowerCase().indexOf(words.toLowerCase()) : -1;
+  return at < 0 ? text : html`${text.slice(0, at)}<mark>${text.slice(at, at + words.length)}</mark>${text.slice(at + words.length)}`;
+}

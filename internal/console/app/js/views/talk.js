@@ -1,0 +1,26 @@
+// Talk: all conversations in one list, one of them open, its details beside it.
+
+import { html, useEffect } from "../../vendor/preact.js";
+import { loadList } from "../list.js";
+import { Empty } from "../parts/empty.js";
+import { t } from "../text.js";
+import { Chat } from "./chat.js";
+import { Details } from "./details.js";
+import { Hello } from "./hello.js";
+import { List } from "./list.js";
+
+/** @param {{route: import("../router.js").Route}} props */
+export function Talk({ route }) {
+  useEffect(() => { loadList(); }, []);
+  const classes = ["talk", route.key && "open", route.details && "withdetails"].filter(Boolean).join(" ");
+  const alone = route.details && matchMedia("(max-width: 79.99rem)").matches; // then the details take the place of the conversation
+  return html`<div class=${classes}>
+    <${List} current=${route.key} />
+    ${!route.key ? html`<${Nothing} />` : route.key === "new" ? html`<${Hello} />` : html`<${Chat} key=${route.key} of=${route.key} details=${route.details} hidden=${alone} />`}
+    ${route.details && route.key && html`<${Details} key=${route.key} of=${route.key} alone=${alone} />`}
+  </div>`;
+}
+
+const Nothing = () => html`<section class="chat" aria-label=${t("Conversation")}><div class="scroll">
+  <${Empty} icon="message-circle" title=${t("No conversation is open")}>${t("Choose one from the list, or start a new one.")}<//>
+</div></section>`;
