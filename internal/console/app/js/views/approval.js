@@ -1,0 +1,49 @@
+// A question about a call: what would be done, why it is asked, and the answers. The
+// buttons are dead at first, so that somebody who types does not allow a command.
+
+import { html, useEffect, useState } from "../../vendor/preact.js";
+import { Button } from "../parts/button.js";
+import { Icon } from "../parts/icon.js";
+import { toast, trouble } from "../parts/toast.js";
+import { decide } from "../talk.js";
+import { clock, since, span, t } from "../text.js";
+import { readable } from "./steps.js";
+
+const deadFor = 600; // ms
+
+/** @type {Record<string, string>} */
+const ends = { allowed: "Allowed", used: "Allowed", denied: "Denied", expired: "It expired", closed: "It is not asked any more" };
+
+/** @param {{of: import("../types.js").Approval}} props */
+export function Approval({ of: a }) {
+  const [alive, setAlive] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setAlive(true), deadFor);
+    return () => clearTimeout(timer);
+  }, []);
+  if (a.state !== "pending") return html`<p class="meta rowline"><${Icon} name=${a.state === "denied" ? "x" : "check"} small />${a.by ? t("{0} by {1}: {2}", t(ends[a.state] ?? a.state), a.by, a.tool) : `${t(ends[a.state] ?? a.state)}: ${a.tool}`}</p>`;
+  const answer = async (/** @type {string} */ word) => {
+    if (!alive) return;
+    try {
+      const decision = await decide(a, word);
+      if (!decision.changed) toast(decision.text);
+    } catch (problem) {
+      trouble(problem);
+    }
+  };
+  const left = Date.parse(a.until) - Date.now();
+  return html`<section class="inset warn" aria-label=${t("Approval")}>
+    <h2><${Icon} name="hand" small />${t("May Dragoman run {0}?", a.tool)}</h2>
+    <p>${a.why}</p>
+    <pre tabindex="0" role="region" aria-label=${t("Input of {0}", a.tool)}>${readable(a.arguments)}</pre>
+    ${a.length > a.arguments.length && html`<p>${t("This is the beginning of {0} characters.", a.length)}</p>`}
+    ${a.mine
+    ? html`<div class="actions">
+        <${Button} kind="primary" aria-disabled=${String(!alive)} onClick=${() => answer("allow")}>${t("Allow once")}<//>
+        <${Button} kind="danger" aria-disabled=${String(!alive)} onClick=${() => answer("deny")}>${t("Deny")}<//>
+        ${a.may_always && html`<${Button} kind="quiet" aria-disabled=${String(!alive)} onClick=${() => answer("always")}>${t("Always in this conversation")}<//>`}
+      </div>`
+    : html`<p>${t("Somebody else decides this.")}</p>`}
+    <p>${t("Asked {0} ago. Denied by itself in {1}, at {2}.", since(a.asked), span(left), clock(a.until))}</p>
+  </section>`;
+}

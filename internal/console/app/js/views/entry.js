@@ -1,0 +1,42 @@
+// One thing in a conversation, by its kind.
+
+import { html } from "../../vendor/preact.js";
+import { Markdown } from "../parts/markdown.js";
+import { day, plural, t } from "../text.js";
+import { Answer } from "./answer.js";
+import { Failure, Undelivered } from "./failure.js";
+import { Person } from "./person.js";
+
+/**
+ * Say is what an entry can do with the conversation around it.
+ * @typedef {object} Say
+ * @property {(text: string) => void} quote
+ * @property {(message: {seq: number, text: string}) => void} edit
+ * @property {string} talkKey
+ * @property {boolean} own
+ * @property {boolean} answering
+ * @property {string} net the network's type
+ */
+
+/** @param {{of: import("../turns.js").Entry, say: Say}} props */
+export function Entry({ of: e, say }) {
+  switch (e.kind) {
+    case "day":
+      return html`<p class="day">${day(e.at)}</p>`;
+    case "new":
+      return html`<p class="day new">${t("New")}</p>`;
+    case "person":
+      return html`<${Person} of=${e} say=${say} />`;
+    case "answer":
+      return html`<${Answer} of=${e} say=${say} />`;
+    case "failure":
+      return html`<${Failure} of=${e} say=${say} />`;
+    case "dead":
+      return html`<${Undelivered} of=${e} />`;
+    case "replaced":
+      return html`<details class="replaced"><summary>${plural(e.entries?.length ?? 0, "Earlier version, {0} message", "Earlier version, {0} messages")}</summary>
+        ${e.entries?.map((old) => html`<${Entry} key=${old.id} of=${old} say=${say} />`)}</details>`;
+    default:
+      return html`<article class="message aside" aria-label=${t("Notice")}><${Markdown} text=${e.text ?? ""} /></article>`;
+  }
+}
