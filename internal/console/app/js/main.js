@@ -1,5 +1,28 @@
-// The page begins here: it draws what the address says.
-import { html, render } from "../vendor/preact.js";
+// The page begins here: language, theme, what is kept, and the frame.
 
-const root = document.querySelector("#app");
-if (root) render(html`<main><h1>Dragoman</h1></main>`, root);
+import { html, render } from "../vendor/preact.js";
+import { kept } from "./kept.js";
+import { begin } from "./live.js";
+import { restore } from "./outbox.js";
+import { change } from "./store.js";
+import { speak } from "./text.js";
+import { Shell } from "./views/shell.js";
+
+const theme = kept("theme");
+if (theme) document.documentElement.dataset.theme = theme;
+restore();
+await speak(kept("language") ?? "en");
+
+// start draws at once, and asks again for who is there until the server answers.
+async function start() {
+  try {
+    await begin();
+  } catch {
+    change({ online: false });
+    setTimeout(start, 3000);
+  }
+}
+
+start();
+const root = document.getElementById("app");
+if (root) render(html`<${Shell} />`, root);

@@ -1,0 +1,121 @@
+// The composer: the box in which a message is written. It keeps a draft for each
+// conversation, and stays usable while an answer grows.
+
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
+import { keepDraft, say } from "../outbox.js";
+import { network } from "../parts/avatar.js";
+import { Button } from "../parts/button.js";
+import { Icon } from "../parts/icon.js";
+import { Segments } from "../parts/segments.js";
+import { speakUp, trouble } from "../parts/toast.js";
+import { useStore } from "../store.js";
+import { may, stop } from "../talk.js";
+import { t } from "../text.js";
+import { withQuote } from "../turns.js";
+import { ModelChip } from "./modelchip.js";
+import { titleOf } from "./row.js";
+
+const touch = matchMedia("(pointer: coarse)");
+
+// composes: the key belongs to an input method, which writes Japanese, say.
+const composes = (/** @type {KeyboardEvent} */ event) => event.isComposing || event.keyCode === 229;
+
+/**
+ * Props: editing is the message that is being replaced, jump leads to the end, and sent
+ * is called after sending.
+ * @typedef {object} Props
+ * @property {import("../types.js").Conversation} of
+ * @property {boolean} growing
+ * @property {string} [quote]
+ * @property {(text: string) => void} [setQuote]
+ * @property {{seq: number, text: string}} [editing]
+ * @property {() => void} [stopEditing]
+ * @property {() => void} [jump]
+ * @property {() => void} [sent]
+ */
+
+/** @param {Props} props */
+export function Composer({ of: c, growing, quote = "", setQuote, editing, stopEditing, jump, sent }) {
+  const draft = useStore((s) => s.drafts[c.key]) ?? "";
+  const name = useStore((s) => s.me?.name) ?? "";
+  const box = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const before = useRef("");
+  const [as, setAs] = useState("assistant");
+  const [model, setModel] = useState("");
+  const others = !c.own;
+  useEffect(() => {
+    if (!touch.matches && document.activeElement === document.body) box.current?.focus();
+  }, []);
+  useEffect(() => {
+    if (!editing) return;
+    before.current = draft;
+    keepDraft(c.key, editing.text);
+    box.current?.focus();
+  }, [editing]);
+  useEffect(() => { if (quote) box.current?.focus(); }, [quote]);
+  useLayoutEffect(() => fit(box.current), [draft]);
+  useWasAnswering(growing);
+  const cancelEdit = () => {
+    keepDraft(c.key, before.current);
+    stopEditing?.();
+  };
+  const send = () => {
+    const text = withQuote(quote, draft.trim());
+    if (!draft.trim()) return;
+    if (others) say(c.key, as === "assistant" ? text : `${name}: ${text}`, { as: "reply" });
+    else say(c.key, text, { edits: editing && { seq: editing.seq }, model: model || undefined });
+    keepDraft(c.key, editing ? before.current : "");
+    setQuote?.("");
+    stopEditing?.();
+    sent?.();
+  };
+  const press = (/** @type {KeyboardEvent} */ event) => {
+    if (composes(event)) return;
+    if (event.key === "Escape") {
+      event.preventDefault();
+      if (editing) cancelEdit();
+      else if (growing) stop(c.key).catch(trouble);
+    }
+    if (event.key !== "Enter" || event.shiftKey || event.altKey || touch.matches && !event.ctrlKey) return;
+    event.preventDefault();
+    send();
+  };
+  if (others && !may("operate")) return html`<p class="composer readonly">${t("You can read this conversation. To answer in it needs the scope operate.")}</p>`;
+  const sends = others ? t("Send to {0}", t(network(c.network)[1])) : t("Send (Enter)");
+  const hint = growing ? t("Ask the next thing. It is answered after this.") : others ? t("Write to {0}", titleOf(c)) : t("Write a message");
+  return html`<form class="composer" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); send(); }}>
+    ${jump && html`<button type="button" class="button jump" onClick=${jump}><${Icon} name="arrow-down" small />${t("New messages")}</button>`}
+    <div class="column"><div class="box">
+      ${others && html`<div class="as"><span>${t("Answer as")}</span><${Segments} label=${t("Answer as")} of=${[["assistant", "Dragoman"], ["me", name]]} value=${as} set=${setAs} /></div>`}
+      ${editing && html`<div class="attached"><span class="grow cut">${t("You edit an earlier message. What followed is asked anew.")}</span><${Button} icon="x" kind="quiet" label=${t("Do not edit")} onClick=${cancelEdit} /></div>`}
+      ${quote && html`<div class="attached"><span class="quoted grow cut">${quote}</span><${Button} icon="x" kind="quiet" label=${t("Remove the quote")} onClick=${() => setQuote?.("")} /></div>`}
+      <label class="unseen" for="text">${t("Write a message")}</label>
+      <textarea id="text" ref=${box} rows="1" dir="auto" enterkeyhint=${touch.matches ? "enter" : "send"} value=${draft} placeholder=${hint} onInput=${(/** @type {any} */ e) => keepDraft(c.key, e.currentTarget.value)} onKeyDown=${press} />
+      <div class="line">
+        <span class="grow" />
+        ${!others && html`<${ModelChip} own=${c.model ?? ""} chosen=${model} choose=${setModel} />`}
+        ${growing && !draft.trim() ? html`<${Button} icon="square" kind="round stop" label=${t("Stop the answer (Esc)")} onClick=${() => stop(c.key).catch(trouble)} />`
+    : html`<button class="button primary round icononly" disabled=${!draft.trim()} aria-label=${sends} title=${sends}><${Icon} name="arrow-up" small /></button>`}
+      </div>
+    </div>
+    <p class="hint">${t("Enter sends · Shift+Enter starts a new line · ? shows all keys")}</p></div>
+  </form>`;
+}
+
+// fit makes the box as high as its text, where the browser does not.
+/** @param {HTMLTextAreaElement | null} box */
+function fit(box) {
+  if (!box || CSS.supports("field-sizing", "content")) return;
+  box.style.height = "auto";
+  box.style.height = `${box.scrollHeight}px`;
+}
+
+// useWasAnswering says aloud when an answer begins and ends.
+/** @param {boolean} growing */
+function useWasAnswering(growing) {
+  const was = useRef(growing);
+  useEffect(() => {
+    if (growing !== was.current) speakUp(growing ? t("An answer begins.") : t("The answer has ended."));
+    was.current = growing;
+  }, [growing]);
+}

@@ -1,0 +1,49 @@
+// The frame: what is drawn where, the line that says that nothing can be reached, keys.
+
+import { html, useEffect, useState } from "../../vendor/preact.js";
+import { useKeys } from "../keys.js";
+import { Dialog } from "../parts/dialog.js";
+import { Empty } from "../parts/empty.js";
+import { Icon } from "../parts/icon.js";
+import { Toasts } from "../parts/toast.js";
+import { useRoute } from "../router.js";
+import { useStore } from "../store.js";
+import { t } from "../text.js";
+import { Keys } from "./keysheet.js";
+import { Nav } from "./nav.js";
+import { Talk } from "./talk.js";
+
+export function Shell() {
+  const route = useRoute();
+  const online = useStore((s) => s.online);
+  const unread = useStore((s) => s.list.rows.filter((c) => c.own && c.unread).length);
+  const [keys, showKeys] = useState(false);
+  useKeys(() => showKeys(true));
+  useEffect(() => { document.title = unread ? `(${unread}) Dragoman` : "Dragoman"; }, [unread]);
+  useEffect(() => {
+    if (document.activeElement === document.body || !document.activeElement) focusMain();
+  }, [route.view, route.key, route.details]);
+  return html`<div class=${route.view === "talk" && route.key ? "shell inchat" : "shell"}>
+    <a class="skip" href="#main" onClick=${skip}>${t("Skip to the content")}</a>
+    <div class="page">
+      ${online ? html`<span />` : html`<p class="offline" role="status"><${Icon} name="wifi-off" small />${t("No connection to Dragoman. What you write is kept here and sent later.")}</p>`}
+      ${route.view === "talk" ? html`<${Talk} route=${route} />` : html`<${Later} />`}
+    </div>
+    <${Nav} current=${route.view} keys=${() => showKeys(true)} />
+    <${Toasts} />
+    <${Dialog} title=${t("Keys")} open=${keys} close=${() => showKeys(false)}><${Keys} /><//>
+  </div>`;
+}
+
+const focusMain = () => document.getElementById("main")?.focus({ preventScroll: true });
+
+/** @param {Event} event */
+function skip(event) {
+  event.preventDefault();
+  focusMain();
+}
+
+// Later stands where a view is not made yet.
+const Later = () => html`<main class="view" id="main" tabindex="-1">
+  <${Empty} icon="wrench" title=${t("This view is not here yet")} actions=${html`<a class="button" href="/talk">${t("Go to Talk")}</a>`}>${t("The command dragoman has what belongs here.")}<//>
+</main>`;
