@@ -41,6 +41,9 @@ var lives = map[string]life{
 	// What connects the identities of one person is true until somebody undoes it. A record
 	// from elsewhere could make anybody the operator.
 	"link": {due: 30 * day, most: 100, secret: secret},
+	// A code and the questions after it are over within minutes. A day is for telling whoever
+	// could not be told.
+	"connect": {due: day, undated: day, most: 50, secret: secret},
 	// A reminder that was missed for three months reminds nobody. Its subject removes the
 	// others as they fire.
 	"reminder": {due: 90 * day, most: 200},

@@ -70,6 +70,93 @@ func (s *Store) ChangeNotes(ctx context.Context, kind, owner string, change func
 	})
 }
 
+// ChangeAllNotes calls change with all notes of some kinds, whoever's they are, sorted by
+// kind in the order of kinds, then by owner and name. It stores what change returns in one
+// step: put are added or replace those with the same kind, owner and name; of remove only
+// these three are read. Either may name only the given kinds. The rest is as for
+// [Store.ChangeNotes], but steps on any notes may wait for this one: it is for what concerns
+// several owners and is rare.
+func (s *Store) ChangeAllNotes(ctx context.Context, kinds []string, change func(have []sessions.Note) (put, remove []sessions.Note, err error)) error {
+	for _, kind := range kinds {
+		if err := checkKind(kind); err != nil {
+			return s.wrap("change notes", err)
+		}
+	}
+	return s.update(ctx, "change notes", func(st *step) error {
+		all := newOwnersNotes(kinds)
+		var have []sessions.Note
+		for _, kind := range kinds {
+			for r := range st.records(rows.Record{Note: &sessions.Note{Kind: kind}}) {
+				all.of(*r.Note).stored[r.Note.Name] = *r.Note
+				have = append(have, ownNote(r.Note))
+			}
+		}
+		if st.err != nil {
+			return st.err
+		}
+		put, remove, err := change(have)
+		if err != nil {
+			return err
+		}
+		for _, n := range put {
+			one := all.of(n)
+			one.put = append(one.put, n)
+		}
+		for _, n := range remove {
+			one := all.of(n)
+			one.remove = append(one.remove, n.Name)
+		}
+		return all.change(st)
+	})
+}
+
+// ownersNotes are the notes of several kinds and owners in a step.
+type ownersNotes struct {
+	kinds []string
+	list  []*ownerNotes // in the order in which they were first named
+	by    map[[2]string]*ownerNotes
+}
+
+// ownerNotes are those of one kind and owner, and what a step does to them.
+type ownerNotes struct {
+	kind, owner string
+	stored      map[string]sessions.Note
+	put         []sessions.Note
+	remove      []string
+}
+
+func newOwnersNotes(kinds []string) *ownersNotes {
+	return &ownersNotes{kinds: kinds, by: map[[2]string]*ownerNotes{}}
+}
+
+// of is those with which n belongs.
+func (o *ownersNotes) of(n sessions.Note) *ownerNotes {
+	place := [2]string{n.Kind, n.Owner}
+	if o.by[place] == nil {
+		o.by[place] = &ownerNotes{kind: n.Kind, owner: n.Owner, stored: map[string]sessions.Note{}}
+		o.list = append(o.list, o.by[place])
+	}
+	return o.by[place]
+}
+
+// change makes all the changes in st.
+func (o *ownersNotes) change(st *step) error {
+	for _, one := range o.list {
+		if !slices.Contains(o.kinds, one.kind) {
+			return fmt.Errorf("the kind %q of a note is none of %q", one.kind, o.kinds)
+		}
+		err := checkName("owner", one.owner)
+		if err != nil {
+			return err
+		}
+		err = st.changeNotes(one.kind, one.owner, one.stored, one.put, one.remove)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // AddNotes stores notes, in place of those with the same kind, owner and name, in one step.
 // Unlike ChangeNotes it reads no others, so it costs the same however many there are, and
 // does not see when an owner has too many: the caller makes room with ChangeNotes now and

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +15,8 @@ import (
 
 var noteTests = map[string]func(*testing.T, *rig){
 	"Notes/AreChangedTogether":        notesChange,
+	"Notes/OfSeveralOwners":           notesOfSeveralOwners,
+	"Notes/OfSeveralOwnersRace":       notesOfSeveralOwnersRace,
 	"Notes/AreAdded":                  notesAreAdded,
 	"Notes/OfAnOwnerAreLimited":       notesAreLimited,
 	"Notes/ImpossibleOnesAreRefused":  notesAreRefused,
@@ -66,6 +70,81 @@ func notesChange(t *testing.T, r *rig) {
 	must(t, r.ChangeNotes(ctx, "k", "o", putNotes(nil, "a", "c", "c")))
 	must(t, r.ChangeNotes(ctx, "k", "other", putNotes([]sessions.Note{{Name: "a"}})))
 	same(t, "notes after two were removed", noteNames(t, r, of), []string{`b{"x":"\u003c1\u003e"}`})
+}
+
+// Notes of several owners and kinds change in one step, or none does.
+func notesOfSeveralOwners(t *testing.T, r *rig) {
+	ctx := t.Context()
+	must(t, r.ChangeNotes(ctx, "k", "a", putNotes([]sessions.Note{{Name: "1", Data: raw(`1`)}, {Name: "2"}})))
+	must(t, r.ChangeNotes(ctx, "k", "b", putNotes([]sessions.Note{{Name: "1"}})))
+	must(t, r.ChangeNotes(ctx, "other", "a", putNotes([]sessions.Note{{Name: "3"}})))
+	must(t, r.ChangeNotes(ctx, "third", "a", putNotes([]sessions.Note{{Name: "4"}})))
+	names := func(list []sessions.Note) (all []string) {
+		for _, n := range list {
+			all = append(all, n.Kind+"/"+n.Owner+"/"+n.Name+string(n.Data))
+		}
+		return all
+	}
+	stored := func() []string {
+		var all []string
+		for _, kind := range []string{"k", "other", "third"} {
+			list, err := r.Notes(ctx, sessions.NoteFilter{Kind: kind})
+			must(t, err)
+			all = append(all, names(list)...)
+		}
+		return all
+	}
+	before := stored()
+	mine := errors.New("mine")
+	for name, test := range map[string]struct {
+		put, remove []sessions.Note
+		err         error
+	}{
+		"an error":             {put: []sessions.Note{{Kind: "k", Owner: "c", Name: "1"}}, err: mine},
+		"another kind":         {put: []sessions.Note{{Kind: "k", Owner: "c", Name: "1"}, {Kind: "third", Owner: "a", Name: "4"}}},
+		"a removed other kind": {put: []sessions.Note{{Kind: "k", Owner: "c", Name: "1"}}, remove: []sessions.Note{{Kind: "third", Owner: "a", Name: "4"}}},
+		"no owner":             {put: []sessions.Note{{Kind: "k", Owner: "c", Name: "1"}, {Kind: "k", Name: "1"}}},
+		"twice the same":       {put: []sessions.Note{{Kind: "k", Owner: "c", Name: "1"}, {Kind: "k", Owner: "c", Name: "1"}}},
+	} {
+		err := r.ChangeAllNotes(ctx, []string{"k", "other"}, func([]sessions.Note) (put, remove []sessions.Note, err error) {
+			return test.put, test.remove, test.err
+		})
+		if err == nil {
+			t.Errorf("%s: there is no error", name)
+		}
+		same(t, "notes after "+name, stored(), before)
+	}
+	must(t, r.ChangeAllNotes(ctx, []string{"other", "k"}, func(have []sessions.Note) (put, remove []sessions.Note, err error) {
+		same(t, "what change gets", names(have), []string{"other/a/3", "k/a/11", "k/a/2", "k/b/1"})
+		put = []sessions.Note{{Kind: "k", Owner: "a", Name: "1", Data: raw(`5`)}, {Kind: "k", Owner: "c", Name: "6"}, {Kind: "other", Owner: "b", Name: "7"}}
+		return put, []sessions.Note{have[0], have[2], {Kind: "k", Owner: "none", Name: "none"}}, nil
+	}))
+	same(t, "notes after the change", stored(), []string{"k/a/15", "k/b/1", "k/c/6", "other/b/7", "third/a/4"})
+}
+
+// Of many who take one note and leave one with an owner of their own, one succeeds.
+func notesOfSeveralOwnersRace(t *testing.T, r *rig) {
+	ctx := t.Context()
+	must(t, r.ChangeNotes(ctx, "k", "pot", putNotes([]sessions.Note{{Name: "coin"}})))
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			err := r.ChangeAllNotes(ctx, []string{"k"}, func(have []sessions.Note) (put, remove []sessions.Note, err error) {
+				coin := slices.IndexFunc(have, func(n sessions.Note) bool { return n.Name == "coin" })
+				if have[coin].Owner != "pot" {
+					return nil, nil, nil
+				}
+				return []sessions.Note{{Kind: "k", Owner: number("thief", i), Name: "coin"}}, have[coin : coin+1], nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if got := noteNames(t, r, sessions.NoteFilter{Kind: "k"}); len(got) != 1 {
+		t.Errorf("there are %q, want one coin", got)
+	}
 }
 
 func notesAreAdded(t *testing.T, r *rig) {
