@@ -496,6 +496,14 @@ export interface LinkLine {
   failure?: Failure;
   qr?: string;
 }
+/** Linked is an identity of a person. */
+export interface Linked {
+  /** Connected: the person did it themselves, with /connect. Then their identities have one memory and different rights. */
+  connected: boolean;
+  identity: string;
+  /** Since is when it became one of several. */
+  since: string;
+}
 /** ListedFile is a file that came with a message. */
 export interface ListedFile {
   at: string;
@@ -750,11 +758,13 @@ export interface PairingPage {
   /** Next is the "after" of the next page. "": this is the last one. */
   next?: string;
 }
-/** Person is somebody with several identities that were joined. */
+/** Person is somebody with several identities that were joined or connected. */
 export interface Person {
   /** ID is "operator", or a name that says nothing. */
   id: string;
   identities: (string)[];
+  /** Links say more of each of Identities, in their order. */
+  links: (Linked)[];
 }
 /** Page is one page of a list. */
 export interface PersonPage {

@@ -32,9 +32,10 @@ type ReadUpTo struct {
 	Messages int `json:"messages,omitempty"`
 }
 
-// person is whose notes the caller's are: the same for each of their identities.
+// person is whose notes the caller's are: the same for each of their identities that read
+// the same conversations.
 func (s *server) person(ctx context.Context) (string, error) {
-	return s.Directory.Person(ctx, caller(ctx).ID)
+	return s.Directory.Holder(ctx, caller(ctx).ID)
 }
 
 // marks are those of the caller, by conversation.

@@ -2,15 +2,28 @@ package api
 
 import (
 	"context"
+	"time"
 
 	"dragoman/internal/people"
 )
 
-// Person is somebody with several identities that were joined.
+// Person is somebody with several identities that were joined or connected.
 type Person struct {
 	// ID is "operator", or a name that says nothing.
 	ID         string   `json:"id"`
 	Identities []string `json:"identities"`
+	// Links say more of each of Identities, in their order.
+	Links []Linked `json:"links"`
+}
+
+// Linked is an identity of a person.
+type Linked struct {
+	Identity string `json:"identity"`
+	// Since is when it became one of several.
+	Since time.Time `json:"since"`
+	// Connected: the person did it themselves, with /connect. Then their identities have one
+	// memory and different rights.
+	Connected bool `json:"connected"`
 }
 
 // Identities are two of one person. One of them may be "operator".
@@ -29,7 +42,9 @@ func (s *server) people(ctx context.Context, _ None) (Page[Person], error) {
 	return pageOf(each(list, personOf), err)
 }
 
-func personOf(p people.Person) Person { return Person(p) }
+func personOf(p people.Person) Person {
+	return Person{ID: p.ID, Identities: p.Identities, Links: each(p.Links, func(l people.Linked) Linked { return Linked(l) })}
+}
 
 // joinPeople makes one person of two. Each of them then reads the private talks of the
 // other with their tokens: so only the machine's own operator does it, as with tokens of

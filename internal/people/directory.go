@@ -1,11 +1,7 @@
 package people
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,22 +12,6 @@ import (
 	"dragoman/channels"
 	"dragoman/sessions"
 )
-
-// linkKind is the kind of the notes that join identities into one person. A
-// note's owner is the identity, so that erasing it leaves no trace of it with
-// the others; they share the name of the person, which says nothing.
-const (
-	linkKind = "link"
-	linkName = "person" // of the note: an identity belongs to one person
-	// personPrefix begins the name of a person with several identities.
-	personPrefix = "person:"
-)
-
-// joined is an identity's note. On disk: it only gains fields.
-type joined struct {
-	Person string    `json:"person"`
-	Since  time.Time `json:"since"`
-}
 
 // DirectoryOptions configure a [Directory].
 type DirectoryOptions struct {
@@ -53,9 +33,14 @@ type DirectoryOptions struct {
 }
 
 // Directory alone says which identities are one person's. Networks vouch for
-// identities ("telegram:42"); the records that join several are made by the
-// person themselves, and only read here. It keeps a copy of them in memory that
-// is at most 2 seconds old.
+// identities ("telegram:42"); several are joined by whoever runs Dragoman, or connected by
+// the person themselves (see [Connections]). It keeps a copy of that in memory that is at
+// most 2 seconds old.
+//
+// What is about a person (what is remembered, their reminders, what they used) asks
+// [Directory.Person] and [Directory.Together]. What is about rights asks
+// [Directory.Holder]: identities that a person connected are one person and have the rights
+// that each had before.
 type Directory struct {
 	store Notes
 	o     DirectoryOptions
@@ -63,8 +48,7 @@ type Directory struct {
 	mu     sync.Mutex
 	loaded time.Time
 	dirty  bool
-	person map[string]string   // of an identity that was joined
-	all    map[string][]string // the identities of such a person, sorted
+	links  links
 }
 
 // NewDirectory returns the directory of the people in store. Without a store (nil)
@@ -130,7 +114,7 @@ func (d *Directory) IsOperator(ctx context.Context, m channels.Inbound) (bool, e
 		return false, nil
 	}
 	person, err := d.Resolve(ctx, m.Key.Channel(), m.Sender.IDs)
-	return person == OperatorID, err
+	return person == OperatorID, err // connecting never makes anybody the operator's
 }
 
 // Rooms are the names of the channels whose chats are rooms of ours.
@@ -150,7 +134,23 @@ func (d *Directory) Identities(ctx context.Context, identity string) ([]string, 
 		return nil, err
 	}
 	person := d.personOf(identity)
-	known := slices.Clone(d.all[person])
+	return d.writersOf(identity, person, d.links.members(person)), nil
+}
+
+// held returns those of Identities that have the same rights.
+func (d *Directory) held(ctx context.Context, identity string) ([]string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.refresh(ctx); err != nil {
+		return nil, err
+	}
+	holder := d.holderOf(identity)
+	return d.writersOf(identity, holder, d.links.held(holder)), nil
+}
+
+// writersOf are identities of networks and those under which they write in rooms, sorted.
+// Without known ones, identity is alone, unless it is the operator's.
+func (d *Directory) writersOf(identity, person string, known []string) []string {
 	if person == identity && person != OperatorID {
 		known = append(known, identity)
 	}
@@ -170,7 +170,44 @@ func (d *Directory) Identities(ctx context.Context, identity string) ([]string, 
 			found[k.String()] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(found)), nil
+	return slices.Sorted(maps.Keys(found))
+}
+
+// Together returns the identities whose memory, reminders and time zone are common with
+// those of this one, which comes first: all of a person with several identities, their
+// rooms included. On a page that others can reach, nobody knows whether the operator
+// writes: what is said there is not common.
+func (d *Directory) Together(ctx context.Context, identity string) ([]string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.refresh(ctx); err != nil {
+		return nil, err
+	}
+	channel, id, _ := strings.Cut(identity, ":")
+	if id == formerOwner && slices.Contains(d.o.Shared, channel) {
+		return []string{identity}, nil
+	}
+	person := d.personOf(identity)
+	all := d.links.members(person)
+	if len(all) == 0 {
+		return []string{identity}, nil
+	}
+	if person == OperatorID {
+		all = append(all, OperatorID)
+	}
+	for _, one := range slices.Clone(all) {
+		for _, room := range d.o.Rooms {
+			all = append(all, Identity(room, one))
+		}
+	}
+	for _, room := range d.o.Rooms {
+		if person == OperatorID && !slices.Contains(d.o.Shared, room) {
+			all = append(all, Identity(room, formerOwner))
+		}
+	}
+	all = slices.DeleteFunc(all, func(one string) bool { return one == identity || one == OperatorID })
+	slices.Sort(all)
+	return append([]string{identity}, all...), nil
 }
 
 // Joined returns the identities of networks that were joined with this one, sorted; none
@@ -181,20 +218,43 @@ func (d *Directory) Joined(ctx context.Context, identity string) ([]string, erro
 	if err := d.refresh(ctx); err != nil {
 		return nil, err
 	}
-	others := slices.Clone(d.all[d.personOf(identity)])
+	others := d.links.members(d.personOf(identity))
 	return slices.DeleteFunc(others, func(one string) bool { return one == identity }), nil
 }
 
 // personOf is Person. The caller holds d.mu.
 func (d *Directory) personOf(identity string) string {
-	channel, id, _ := strings.Cut(identity, ":")
-	if slices.Contains(d.o.Rooms, channel) {
-		if id == formerOwner {
-			return OperatorID
-		}
-		identity = id
+	return d.links.person(d.withoutRoom(identity))
+}
+
+// Holder returns whose rights an identity, or the ID of a principal, has: a name that is
+// equal for the identities that whoever runs Dragoman joined. It is the identity itself
+// unless that was joined with others. Identities that the person connected have the same
+// [Directory.Person], and not the same Holder.
+func (d *Directory) Holder(ctx context.Context, identity string) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.refresh(ctx); err != nil {
+		return "", err
 	}
-	return cmp.Or(d.person[identity], identity)
+	return d.holderOf(identity), nil
+}
+
+// holderOf is Holder. The caller holds d.mu.
+func (d *Directory) holderOf(identity string) string {
+	return d.links.holder(d.withoutRoom(identity))
+}
+
+// withoutRoom is who writes under an identity in a room; any other identity is itself.
+func (d *Directory) withoutRoom(identity string) string {
+	channel, id, _ := strings.Cut(identity, ":")
+	switch {
+	case !slices.Contains(d.o.Rooms, channel):
+		return identity
+	case id == formerOwner:
+		return OperatorID
+	}
+	return id
 }
 
 // Person is somebody with several identities.
@@ -202,9 +262,20 @@ type Person struct {
 	// ID is what [Directory.Person] returns for each of the identities.
 	ID         string
 	Identities []string // sorted
+	// Links say the same of each of Identities, in their order.
+	Links []Linked
 }
 
-// List returns the people whose identities were joined, by ID.
+// Linked is an identity of a [Person].
+type Linked struct {
+	Identity string
+	// Since is when it became one of several.
+	Since time.Time
+	// Connected: the person themselves connected it with others, which have other rights.
+	Connected bool
+}
+
+// List returns the people whose identities were joined or connected, by ID.
 func (d *Directory) List(ctx context.Context) ([]Person, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -213,8 +284,13 @@ func (d *Directory) List(ctx context.Context) ([]Person, error) {
 		return nil, err
 	}
 	var list []Person
-	for _, id := range slices.Sorted(maps.Keys(d.all)) {
-		list = append(list, Person{ID: id, Identities: slices.Clone(d.all[id])})
+	for _, id := range d.links.people() {
+		p := Person{ID: id, Identities: d.links.members(id)}
+		for _, one := range p.Identities {
+			link := d.links[one]
+			p.Links = append(p.Links, Linked{Identity: one, Since: link.Since, Connected: link.Holder != ""})
+		}
+		list = append(list, p)
 	}
 	return list, nil
 }
@@ -237,83 +313,6 @@ func (d *Directory) Check(identity string) error {
 		return refusef("%s is nobody: %s", identity, wrong)
 	}
 	return nil
-}
-
-// Join makes one person of two identities, with all that each was joined with
-// before. One of them may be [OperatorID]. The caller has proof that somebody
-// has both. If it fails in the middle, doing it again completes it. Errors: those of
-// [Directory.Check].
-func (d *Directory) Join(ctx context.Context, one, other string) error {
-	if one == other {
-		return refusef("%s is one person already: name two identities", one)
-	}
-	for _, id := range []string{one, other} {
-		if err := d.Check(id); err != nil {
-			return err
-		}
-	}
-	a, err := d.Person(ctx, one)
-	if err != nil {
-		return err
-	}
-	b, err := d.Person(ctx, other)
-	if err != nil || a == b {
-		return err
-	}
-	into := personPrefix + rand.Text()[:12]
-	for _, known := range []string{OperatorID, a, b} {
-		if known == OperatorID && (a == OperatorID || b == OperatorID) || strings.HasPrefix(known, personPrefix) {
-			into = known
-			break
-		}
-	}
-	d.mu.Lock()
-	moving := slices.Concat(d.all[a], d.all[b])
-	d.mu.Unlock()
-	for _, id := range []string{one, other} {
-		if id != OperatorID {
-			moving = append(moving, id)
-		}
-	}
-	slices.Sort(moving)
-	for _, id := range slices.Compact(moving) {
-		if err := d.put(ctx, id, into); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// put says that an identity is a person's.
-func (d *Directory) put(ctx context.Context, identity, person string) error {
-	if d.store == nil {
-		return fmt.Errorf("people: join %s: %w", identity, errors.ErrUnsupported)
-	}
-	data, err := json.Marshal(joined{Person: person, Since: d.o.Now()})
-	if err != nil {
-		return fmt.Errorf("people: join %s: %w", identity, err)
-	}
-	err = d.store.ChangeNotes(ctx, linkKind, identity, func([]sessions.Note) ([]sessions.Note, []string, error) {
-		return []sessions.Note{{Kind: linkKind, Owner: identity, Name: linkName, Data: data}}, nil, nil
-	})
-	d.forget()
-	return attempt("join "+identity, err)
-}
-
-// Part makes an identity a person of its own again. Errors: sessions.ErrNotFound
-// if it was joined with nothing.
-func (d *Directory) Part(ctx context.Context, identity string) error {
-	if d.store == nil {
-		return fmt.Errorf("people: part %s: %w", identity, errors.ErrUnsupported)
-	}
-	err := d.store.ChangeNotes(ctx, linkKind, identity, func(have []sessions.Note) ([]sessions.Note, []string, error) {
-		if len(have) == 0 {
-			return nil, nil, sessions.ErrNotFound
-		}
-		return nil, []string{linkName}, nil
-	})
-	d.forget()
-	return attempt("part "+identity, err)
 }
 
 func (d *Directory) forget() {
@@ -345,15 +344,6 @@ func (d *Directory) refresh(ctx context.Context) error {
 	}
 	d.loaded = now
 	d.dirty = false
-	d.person = map[string]string{}
-	d.all = map[string][]string{}
-	for _, n := range notes {
-		var j joined
-		if n.Name != linkName || json.Unmarshal(n.Data, &j) != nil || j.Person == "" {
-			continue // it joins nothing
-		}
-		d.person[n.Owner] = j.Person
-		d.all[j.Person] = append(d.all[j.Person], n.Owner)
-	}
+	d.links = readLinks(notes)
 	return nil
 }

@@ -1,6 +1,7 @@
 package people_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -65,6 +66,32 @@ func (s *store) ChangeNotes(_ context.Context, kind, owner string, change func([
 		return slices.Contains(remove, n.Name) || slices.ContainsFunc(put, func(p sessions.Note) bool { return p.Name == n.Name })
 	})
 	s.notes = append(append(others, have...), put...)
+	return nil
+}
+
+// ChangeAllNotes is that of the engine.
+func (s *store) ChangeAllNotes(_ context.Context, kinds []string, change func([]sessions.Note) (put, remove []sessions.Note, err error)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := cmp.Or(s.fail, s.failWrite); err != nil {
+		return err
+	}
+	var have []sessions.Note
+	for _, n := range s.notes {
+		if slices.Contains(kinds, n.Kind) {
+			have = append(have, n)
+		}
+	}
+	put, remove, err := change(have)
+	if err != nil {
+		return err
+	}
+	s.writes++
+	same := func(list []sessions.Note, n sessions.Note) bool {
+		return slices.ContainsFunc(list, func(o sessions.Note) bool { return o.Kind == n.Kind && o.Owner == n.Owner && o.Name == n.Name })
+	}
+	s.notes = slices.DeleteFunc(s.notes, func(n sessions.Note) bool { return same(put, n) || same(remove, n) })
+	s.notes = append(s.notes, put...)
 	return nil
 }
 

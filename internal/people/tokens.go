@@ -18,6 +18,7 @@ import (
 type Notes interface {
 	Notes(ctx context.Context, like sessions.NoteFilter) ([]sessions.Note, error)
 	ChangeNotes(ctx context.Context, kind, owner string, change func(have []sessions.Note) (put []sessions.Note, remove []string, err error)) error
+	ChangeAllNotes(ctx context.Context, kinds []string, change func(have []sessions.Note) (put, remove []sessions.Note, err error)) error
 }
 
 // Token is a named token as lists show it. Nothing in it lets anybody in.

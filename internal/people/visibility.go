@@ -126,7 +126,7 @@ func (v *Visibility) Mine(ctx context.Context, p Principal) ([]string, error) {
 	if !p.May(Chat) {
 		return []string{}, nil
 	}
-	return v.people.Identities(ctx, p.ID)
+	return v.people.held(ctx, p.ID)
 }
 
 // Read is Of for somebody who is about to read. Reading along is recorded, and
@@ -184,7 +184,7 @@ func (v *Visibility) Of(ctx context.Context, p Principal, k channels.Key) (Sight
 	if !p.May(Chat) || k.IsZero() {
 		return Sight{}, nil
 	}
-	person, err := v.people.Person(ctx, p.ID)
+	person, err := v.people.Holder(ctx, p.ID)
 	if err != nil {
 		return Sight{}, err
 	}
@@ -214,7 +214,7 @@ func (v *Visibility) Of(ctx context.Context, p Principal, k channels.Key) (Sight
 
 // room is Of for a room of the page or the terminal.
 func (v *Visibility) room(ctx context.Context, p Principal, person string, k channels.Key) (Sight, error) {
-	owner, err := v.people.Person(ctx, roomPerson(k.Chat()))
+	owner, err := v.people.Holder(ctx, roomPerson(k.Chat()))
 	if err != nil {
 		return Sight{}, err
 	}
@@ -234,7 +234,7 @@ func (v *Visibility) along(p Principal) Sight {
 
 // own is what p sees of a conversation on a network because they wrote in it.
 func (v *Visibility) own(ctx context.Context, p Principal, k channels.Key, owners []sessions.Owner) (Sight, error) {
-	identities, err := v.people.Identities(ctx, p.ID)
+	identities, err := v.people.held(ctx, p.ID)
 	if err != nil || v.o.Gate == nil {
 		return Sight{}, err
 	}
