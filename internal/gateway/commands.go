@@ -48,6 +48,8 @@ var commands = []knownCommand{
 	{Name: "allow", Help: "allow what I asked about, by its code", Needs: (*Gateway).asks},
 	{Name: "deny", Help: "refuse what I asked about, by its code", Needs: (*Gateway).asks},
 	{Name: "always", Help: "allow it now and whenever it is exactly the same", Needs: (*Gateway).asks},
+	{Name: "connect", Help: "be one person here and on another network", Needs: (*Gateway).connects},
+	{Name: "disconnect", Help: "be a person of your own here again", Needs: (*Gateway).connects},
 	{Name: "status", Help: "show the state of this conversation and of the model"},
 	{Name: "start", Help: "say hello"},
 }
@@ -141,6 +143,8 @@ func (g *Gateway) command(ctx context.Context, c command) (done struct{}, err er
 		text, err = g.aboutMemory(ctx, m, c.Name)
 	case "jobs", "snooze":
 		text, err = g.aboutReminders(ctx, m, c.Name)
+	case "connect", "disconnect":
+		text, err = g.connect(ctx, m, c.Name)
 	case "status":
 		text, err = g.statusText(ctx, m.Key)
 	case "start":

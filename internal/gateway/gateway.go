@@ -143,6 +143,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 	defer stopSweep()
 	if !g.opts.Partial {
 		wg.Go(func() { g.sweepNotes(sweeping) })
+		if g.connects() {
+			wg.Go(func() { g.watchConnections(sweeping) })
+		}
 	}
 	if g.opts.RetentionDays > 0 && !g.opts.Partial {
 		wg.Go(func() {

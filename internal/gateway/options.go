@@ -75,6 +75,8 @@ type Options struct {
 	// People knows who runs Dragoman. In a room of theirs the reader is also told how to
 	// mend a failure. Nil: nobody does but the one at the command line.
 	People *people.Directory
+	// Connections make one person of identities on several networks. Nil: nobody can.
+	Connections *people.Connections
 	// Known returns what the prompt says about the person of a private chat, and whose words
 	// that is beside theirs. Nil: nothing.
 	Known func(ctx context.Context, k channels.Key, p channels.Person) (string, []sessions.Origin, error)

@@ -30,6 +30,12 @@ var (
 	refusedTo  = map[string]string{"telegram group": "Only whoever runs me can change that", "irc channel": "Only whoever runs me can change that"}
 )
 
+// unconnected is who cannot be connected, and why.
+var unconnected = map[string]string{
+	"telegram group": "Write that to me in a private chat", "irc channel": "Write that to me in a private chat",
+	"irc": "Your network does not tell me for certain who you are", "page": "The page and the terminal are not accounts of a network.",
+}
+
 const whichQuestion = "Write the code of the question after the command, like /allow K7QM"
 
 // commandRows are said in this order, in one conversation on each network. Each command
@@ -61,6 +67,8 @@ var commandRows = []commandRow{
 	{say: "/allow", want: whichQuestion},
 	{say: "/deny", want: whichQuestion},
 	{say: "/always", want: whichQuestion},
+	{say: "/connect", want: "Then I ask you in both places.", in: unconnected},
+	{say: "/disconnect", want: "You are connected with nobody.", in: unconnected},
 	{say: "/status", want: "Dragoman "},
 	{say: "/new", want: "A new conversation begins. The old one is kept."},
 }
