@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"time"
 
 	"dragoman/internal/api"
 	"dragoman/sessions"
@@ -12,7 +12,7 @@ import (
 
 // peopleCmd is "dragoman people": which identities are one person's.
 type peopleCmd struct {
-	List peopleListCmd `cmd:"" default:"withargs" help:"List the people whose identities were joined."`
+	List peopleListCmd `cmd:"" default:"withargs" help:"List the people whose identities were joined or connected."`
 	Join peopleJoinCmd `cmd:"" help:"Make one person of two identities, after a question."`
 	Part peoplePartCmd `cmd:"" help:"Make an identity a person of its own again."`
 }
@@ -28,12 +28,22 @@ func (k *peopleListCmd) Run(e *env, c *cli) error {
 			e.say("Nobody's identities were joined: each is a person of its own. To join two: %s", e.command("people join telegram:123456 irc:account:ann"))
 			return
 		}
-		t := &table{head: []string{"PERSON", "IDENTITIES"}}
+		t := &table{head: []string{"PERSON", "IDENTITY", "SINCE", "HOW"}}
 		for _, p := range all.Data {
-			t.add(p.ID, strings.Join(p.Identities, ", "))
+			for _, l := range p.Links {
+				t.add(p.ID, l.Identity, l.Since.Local().Format(time.DateOnly), howLinked(l))
+			}
 		}
 		t.print(e)
 	})
+}
+
+// howLinked says who made an identity one of several.
+func howLinked(l api.Linked) string {
+	if l.Connected {
+		return "connected by themselves: its rights are its own"
+	}
+	return "joined by whoever runs Dragoman"
 }
 
 // peopleJoinCmd is "dragoman people join".

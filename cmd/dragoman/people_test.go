@@ -13,7 +13,7 @@ func TestPeople(t *testing.T) {
 	w := newWorld(t)
 	w.want([]string{"Nobody's identities were joined", "people join"}, "people")
 	w.want([]string{"telegram:42 and irc:account:ann are one person now."}, "people", "join", "telegram:42", "irc:account:ann", "--yes")
-	w.want([]string{"IDENTITIES", "irc:account:ann, telegram:42"}, "people", "list")
+	w.want([]string{"IDENTITY", "irc:account:ann", "telegram:42", "joined by whoever runs Dragoman"}, "people", "list")
 	w.want([]string{`"identities": [`, `"telegram:42"`}, "people", "list", "--json")
 	w.fail(1, `a person is "operator" or an identity`, "people", "join", "ann", "telegram:42", "--yes")
 	w.want([]string{"telegram:42 is a person of its own again."}, "people", "part", "telegram:42")
