@@ -58,13 +58,13 @@ func TestMarkdown(t *testing.T) {
 		{"table", "| a | b |\n|---|:-:|\n| **1** | x\\|y |\n| 2 |", `<div class="table"><table><thead><tr><th>a</th><th class="center">b</th></tr></thead><tbody>` +
 			`<tr><td><strong>1</strong></td><td class="center">x|y</td></tr><tr><td>2</td><td class="center"></td></tr></tbody></table></div>`},
 		{"table below text", "Look:\na | b\n--|--\n1 | 2 | 3\n\na | b\n---", `<p>Look:</p><div class="table"><table><thead><tr><th>a</th><th>b</th></tr></thead><tbody>` +
-			`<tr><td>1</td><td>2</td><td>3</td></tr></tbody></table></div><p>a | b</p><hr>`},
+			`<tr><td>1</td><td>2</td><td>3</td></tr></tbody></table></div><h2>a | b</h2>`},
 		{"links", "[a *b*](https://x.example/p?q=1 \"t\") <mailto:a@b.example> https://y.example/(z).", `<p><a href="https://x.example/p?q=1" title="https://x.example/p?q=1">a <em>b</em></a> ` +
 			`<a href="mailto:a@b.example" title="mailto:a@b.example">mailto:a@b.example</a> <a href="https://y.example/(z)" title="https://y.example/(z)">https://y.example/(z)</a>.</p>`},
 		{"no link in a link", "[https://bank.example](https://evil.example)", `<p><a href="https://evil.example/" title="https://evil.example/">https://bank.example</a></p>`},
 		{"a picture is a link", "![sun](https://x.example/s.png)", `<p><a href="https://x.example/s.png" title="https://x.example/s.png">sun</a></p>`},
 		{"other addresses", "[a](javascript:alert(1)) [b](/etc) [c](data:text/html,x) [d](vbscript:x) [e](//x.example)", "<p>[a](javascript:alert(1)) [b](/etc) [c](data:text/html,x) [d](vbscript:x) [e](//x.example)</p>"},
-		{"markup is text", "<script>alert(1)</script> <b onclick=x>&amp;</b>", "<p>&lt;script&gt;alert(1)&lt;/script&gt; &lt;b onclick=x&gt;&amp;amp;&lt;/b&gt;</p>"},
+		{"markup is text", "<script>alert(1)</script> <b onclick=x>&amp;</b>", "<p>&lt;script&gt;alert(1)&lt;/script&gt; &lt;b onclick=x&gt;&amp;&lt;/b&gt;</p>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := v.render(c.markdown); got != c.want {
