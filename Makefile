@@ -79,6 +79,7 @@ test-page:
 	@.ci/need chromium npm
 	@.ci/npm page
 	node .ci/page/vendor.mjs --check
+	node --test .ci/page/
 	.cache/page/node_modules/.bin/tsc -p .ci/page
 	@set -o pipefail; DRAGOMAN_PAGE=$(CURDIR)/.cache/page DRAGOMAN_NEED_ALL=1 \
 		go test -json -count=1 -timeout 10m -run 'TestWalk' ./internal/story | go run ./.ci/summary
