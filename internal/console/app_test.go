@@ -124,7 +124,11 @@ func TestModules(t *testing.T) {
 			t.Errorf("%s uses %s", name, sink)
 		}
 		for _, m := range address.FindAllStringSubmatch(text, -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); !strings.HasPrefix(m[1], ".") || err != nil {
+			file := filepath.Join(filepath.Dir(name), m[1])
+			if strings.HasSuffix(file, "docs/openapi.js") { // named in comments, for its types
+				file = strings.TrimSuffix(file, "js") + "d.ts"
+			}
+			if _, err := os.Stat(file); !strings.HasPrefix(m[1], ".") || err != nil {
 				t.Errorf("%s imports %q, want the relative address of a file", name, m[1])
 			}
 		}

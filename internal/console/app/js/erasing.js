@@ -3,7 +3,7 @@
 import { get, post } from "./api.js";
 import { loadList } from "./list.js";
 
-/** @typedef {import("../../../../docs/openapi.d.ts").ErasePlan} ErasePlan */
+/** @typedef {import("../../../../docs/openapi.js").ErasePlan} ErasePlan */
 
 /**
  * @param {string} key

@@ -1,18 +1,18 @@
 // The types that the page speaks of. Those of the API are generated from its description.
 
-/** @typedef {import("../../../../docs/openapi.d.ts").Conversation} Conversation */
-/** @typedef {import("../../../../docs/openapi.d.ts").Message} Message */
-/** @typedef {import("../../../../docs/openapi.d.ts").FeedItem} FeedItem */
-/** @typedef {import("../../../../docs/openapi.d.ts").Attachment} Attachment */
-/** @typedef {import("../../../../docs/openapi.d.ts").Approval} Approval */
-/** @typedef {import("../../../../docs/openapi.d.ts").QueueItem} QueueItem */
-/** @typedef {import("../../../../docs/openapi.d.ts").Running} Running */
-/** @typedef {import("../../../../docs/openapi.d.ts").Remembered} Remembered */
-/** @typedef {import("../../../../docs/openapi.d.ts").Summary} Summary */
-/** @typedef {import("../../../../docs/openapi.d.ts").ModelChoice} ModelChoice */
-/** @typedef {import("../../../../docs/openapi.d.ts").Event} ApiEvent */
-/** @typedef {import("../../../../docs/openapi.d.ts").Hit} Hit */
-/** @typedef {import("../../../../docs/openapi.d.ts").Me} Me */
+/** @typedef {import("../../../../docs/openapi.js").Conversation} Conversation */
+/** @typedef {import("../../../../docs/openapi.js").Message} Message */
+/** @typedef {import("../../../../docs/openapi.js").FeedItem} FeedItem */
+/** @typedef {import("../../../../docs/openapi.js").Attachment} Attachment */
+/** @typedef {import("../../../../docs/openapi.js").Approval} Approval */
+/** @typedef {import("../../../../docs/openapi.js").QueueItem} QueueItem */
+/** @typedef {import("../../../../docs/openapi.js").Running} Running */
+/** @typedef {import("../../../../docs/openapi.js").Remembered} Remembered */
+/** @typedef {import("../../../../docs/openapi.js").Summary} Summary */
+/** @typedef {import("../../../../docs/openapi.js").ModelChoice} ModelChoice */
+/** @typedef {import("../../../../docs/openapi.js").Event} ApiEvent */
+/** @typedef {import("../../../../docs/openapi.js").Hit} Hit */
+/** @typedef {import("../../../../docs/openapi.js").Me} Me */
 
 /**
  * Live is what an answer is while it is being written.
