@@ -63,11 +63,12 @@ func TestOwnMessagesAreNotUnread(t *testing.T) {
 	s := filled(t)
 	k := channels.MustKey("telegram:-100")
 	n := 0
-	say := func(sender, text string) {
+	say := func(sender, text string, steps ...sessions.Message) {
 		t.Helper()
 		n++
 		e := sessions.Entry{Inbound: channels.Inbound{Key: k, ID: fmt.Sprint("own-", n), Text: text, Sender: channels.Person{IDs: []string{sender}}}, Answered: true}
-		e.Append = []sessions.Message{sessions.UserMessage(e.Inbound), {Role: sessions.RoleAssistant, Content: "heard"}}
+		e.Append = append([]sessions.Message{sessions.UserMessage(e.Inbound)}, steps...)
+		e.Append = append(e.Append, sessions.Message{Role: sessions.RoleAssistant, Content: "heard"})
 		if _, err := s.Accept(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
@@ -105,13 +106,15 @@ func TestOwnMessagesAreNotUnread(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	say("1", "and now?")
+	say("1", "and now?", // the call of a tool and its result are part of the answer
+		sessions.Message{Role: sessions.RoleAssistant, Content: "I look.", ToolCalls: []sessions.ToolCall{{ID: "c1", Name: "time", Arguments: "{}"}}},
+		sessions.Message{Role: sessions.RoleTool, ToolCallID: "c1", Name: "time", Content: "noon"})
 	unread("after one more", map[string]int{"telegram:1": 1, "irc:ann": 1, "irc:1": 2, "telegram:2": 2})
 	for range 60 {
 		say("1", "again")
 	}
-	// Of the newest hundred half are hers; of those before them nobody looks who wrote them.
-	unread("after many more", map[string]int{"telegram:1": 122 - 50, "irc:ann": 122 - 50, "irc:1": 122, "telegram:2": 122})
+	// Of the newest hundred half are hers; those before them all count.
+	unread("after many more", map[string]int{"telegram:1": 124 - 50, "irc:ann": 124 - 50, "irc:1": 124, "telegram:2": 124})
 }
 
 // There is room for the newest marks: what was read longest ago counts as unread again,

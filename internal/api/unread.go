@@ -10,12 +10,13 @@ import (
 )
 
 // maxUnreadReads is how many of the newest unread messages of a conversation are looked at
-// for the caller's own. Those before them count, whoever wrote them: to somebody who has
-// left a hundred messages unread the number says "many".
+// for those that do not count. Those before them all count: to somebody who has left a
+// hundred messages unread the number says "many".
 const maxUnreadReads = 100
 
 // unread is how many of the newest messages of a conversation, added since the caller read
-// it, are not their own. mine are the caller's identities.
+// it, somebody else said: without their own, and without the steps to an answer, which is
+// one message to people. mine are the caller's identities.
 func (s *server) unread(ctx context.Context, k channels.Key, added int, mine []string) (int, error) {
 	if added <= 0 {
 		return 0, nil
@@ -30,11 +31,16 @@ func (s *server) unread(ctx context.Context, k channels.Key, added int, mine []s
 		return 0, err
 	}
 	for _, m := range newest {
-		if isOwn(k, &m, mine) {
+		if isStep(&m) || isOwn(k, &m, mine) {
 			added--
 		}
 	}
 	return max(added, 0), nil
+}
+
+// isStep reports whether m is a call of a tool or its result.
+func isStep(m *sessions.Message) bool {
+	return m.Role == sessions.RoleTool || len(m.ToolCalls) > 0
 }
 
 // isOwn reports whether somebody with these identities wrote m in k.
