@@ -119,13 +119,17 @@ func (s *server) deciding(ctx context.Context) actions.Who {
 }
 
 // seesApproval reports whether the caller reads q: whoever reads its conversation does, and
-// whoever decides about it themselves.
-func (s *server) seesApproval(ctx context.Context, who actions.Who, q actions.Question) (bool, error) {
+// whoever decides about it themselves. named: the caller asked for this question or for its
+// conversation, which is a reading; else it is one of a list.
+func (s *server) seesApproval(ctx context.Context, who actions.Who, q actions.Question, named bool) (bool, error) {
 	who.Operator = false
 	if who.MayDecide(q) {
 		return true, nil
 	}
 	sight, err := s.sight(ctx, q.Chat)
+	if named && err == nil && !sight.May {
+		sight, err = s.Reads.Read(ctx, caller(ctx), q.Chat)
+	}
 	return sight.May, err
 }
 
@@ -150,7 +154,7 @@ func (s *server) approvals(ctx context.Context, q ApprovalQuery) (Page[Approval]
 		if q.Pending && one.State != actions.Pending {
 			continue
 		}
-		sees, err := s.seesApproval(ctx, who, one)
+		sees, err := s.seesApproval(ctx, who, one, !q.Key.IsZero())
 		if err != nil {
 			return Page[Approval]{}, err
 		}
@@ -173,7 +177,7 @@ func (s *server) question(ctx context.Context, id string) (q actions.Question, e
 	}
 	sees := false
 	if found {
-		sees, err = s.seesApproval(ctx, s.deciding(ctx), q)
+		sees, err = s.seesApproval(ctx, s.deciding(ctx), q, true)
 	}
 	if err == nil && !sees {
 		err = fmt.Errorf("api: approval %s: %w", id, sessions.ErrNotFound)
