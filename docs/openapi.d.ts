@@ -584,6 +584,8 @@ export interface Me {
   home?: Key;
   /** Identities are those under which they write, one of each network or several. */
   identities: (string)[];
+  /** MaxFile is how large a file of theirs may be, in bytes; left out: files cannot be sent. */
+  max_file?: number;
   name: string;
   /** Person is "operator", or an identity of a network like telegram:42, and Name what people call them. */
   person: string;
@@ -867,6 +869,12 @@ export interface Sender {
   channel: string;
   id: string;
 }
+/** SentFile is an uploaded file in a message, with the name and MIME type of its sender. */
+export interface SentFile {
+  name?: string;
+  ref: string;
+  type?: string;
+}
 /** SettingNow is one setting as it counts. */
 export interface SettingNow {
   line?: number;
@@ -1024,6 +1032,11 @@ export interface Undone {
 /** Unlinked is the answer to Unlink. Told: the network knows. */
 export interface Unlinked {
   told: boolean;
+}
+/** Uploaded is a file that a message can name. */
+export interface Uploaded {
+  bytes: number;
+  ref: string;
 }
 /** Usage is the tokens of model calls, as their provider counted them. */
 export interface Usage {
@@ -1276,6 +1289,8 @@ export interface Operations {
       key: Key;
     };
     body: {
+      /** Files were uploaded before, with POST /files. With one the text may be empty. */
+      files?: (SentFile)[];
       id?: string;
       /** Mode is how it is answered while a turn runs: "steer" hands it to the turn between its steps, "interrupt" begins the turn again with it. "": as configured. */
       mode?: string;
@@ -1373,6 +1388,8 @@ export interface Operations {
       key: Key;
     };
     body: {
+      /** Files were uploaded before, with POST /files. With one the text may be empty. */
+      files?: (SentFile)[];
       id?: string;
       /** Mode is how it is answered while a turn runs: "steer" hands it to the turn between its steps, "interrupt" begins the turn again with it. "": as configured. */
       mode?: string;
@@ -1540,6 +1557,11 @@ export interface Operations {
       limit?: number;
     };
     answer: ListedFilePage;
+  };
+  /** Stores a file, which is the whole body, for a message that names its `ref` within a day. */
+  "POST /files": {
+    body: unknown;
+    answer: Uploaded;
   };
   /** What `GET /status` says, and the figures of the last hour, every 15 seconds, of each node: to plot as they are. */
   "GET /health": {

@@ -98,15 +98,7 @@ func (h *Hub) attachFiles(m *channels.Inbound, files []postedFile) error {
 		return badRequest(fmt.Sprintf("At most %d files fit into one message.", channels.MaxAttachments))
 	}
 	for _, f := range files {
-		a := channels.Attachment{Kind: channels.AttachmentDocument, Name: fileName(f.Name), Ref: f.Ref}
-		if kind, _, err := mime.ParseMediaType(f.Type); err == nil && len(kind) <= 100 {
-			a.Type = kind
-		}
-		switch kind, _, _ := strings.Cut(a.Type, "/"); kind {
-		case "image", "audio", "video":
-			a.Kind = channels.AttachmentKind(kind)
-		}
-		m.Attachments = append(m.Attachments, a)
+		m.Attachments = append(m.Attachments, Attachment(f.Ref, f.Name, f.Type))
 	}
 	for i := range m.Attachments {
 		content, size, err := h.opts.Files.Sent(*m, i)
@@ -121,6 +113,20 @@ func (h *Hub) attachFiles(m *channels.Inbound, files []postedFile) error {
 		m.Attachments[i].Bytes = size
 	}
 	return nil
+}
+
+// Attachment is an upload as part of a message, with the name and the MIME type that its
+// sender gave it. ref is what [Files] returned.
+func Attachment(ref, name, typ string) channels.Attachment {
+	a := channels.Attachment{Kind: channels.AttachmentDocument, Name: fileName(name), Ref: ref}
+	if kind, _, err := mime.ParseMediaType(typ); err == nil && len(kind) <= 100 {
+		a.Type = kind
+	}
+	switch kind, _, _ := strings.Cut(a.Type, "/"); kind {
+	case "image", "audio", "video":
+		a.Kind = channels.AttachmentKind(kind)
+	}
+	return a
 }
 
 // fileName is the sender's name for a file without characters that cannot be shown.

@@ -23,6 +23,8 @@ type Me struct {
 	// is another room of theirs.
 	Home    channels.Key `json:"home,omitzero"`
 	Version string       `json:"version"`
+	// MaxFile is how large a file of theirs may be, in bytes; left out: files cannot be sent.
+	MaxFile int64 `json:"max_file,omitempty"`
 }
 
 // homeRoom is the name of everybody's first room.
@@ -37,7 +39,7 @@ func (s *server) me(ctx context.Context, _ None) (Me, error) {
 	if known == nil {
 		known = []string{} // never null
 	}
-	me := Me{Person: who.ID, Name: who.Name, Scope: who.Scope, Token: who.Token, Identities: known, Version: s.Info().Version}
+	me := Me{Person: who.ID, Name: who.Name, Scope: who.Scope, Token: who.Token, Identities: known, Version: s.Info().Version, MaxFile: s.MaxFile}
 	if s.Channels == nil {
 		return me, nil
 	}

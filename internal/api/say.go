@@ -36,6 +36,8 @@ type Prompt struct {
 	Mode string `json:"mode,omitempty"`
 	// Model is the model that answers this message alone; "": the conversation's.
 	Model string `json:"model,omitempty"`
+	// Files were uploaded before, with POST /files. With one the text may be empty.
+	Files []SentFile `json:"files,omitempty"`
 }
 
 // Edit is a new text for an earlier message of one's own. Without an id it gets one.
@@ -92,6 +94,9 @@ func (s *server) say(ctx context.Context, p Prompt) (Said, error) {
 	if p.Mode == "steer" && p.Model != "" {
 		return Said{}, refuse("model", "a message for the running turn cannot choose its model")
 	}
+	if err := s.checkFiles(p.Files); err != nil {
+		return Said{}, err
+	}
 	p.ID = id
 	return s.Talk.Say(ctx, p)
 }
@@ -119,8 +124,8 @@ func (s *server) reply(ctx context.Context, p Prompt) error {
 	if err != nil {
 		return err
 	}
-	if p.Mode != "" || p.Model != "" {
-		return refuse("mode", "a reply has no mode and no model")
+	if p.Mode != "" || p.Model != "" || len(p.Files) > 0 {
+		return refuse("mode", "a reply has no mode, no model and no files")
 	}
 	return s.Talk.Reply(ctx, p.Key, id, p.Text)
 }

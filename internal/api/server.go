@@ -25,6 +25,9 @@ type Options struct {
 	Configuration func() (Configuration, error)
 	// Files has the files of messages. Nil: there are none.
 	Files Files
+	// Uploads keeps files for messages, of at most MaxFile bytes. Nil: none can be sent.
+	Uploads Uploads
+	MaxFile int64
 	// Notes keep what each person has read and pinned, and thinks of answers. Nil: nothing is.
 	Notes people.Notes
 	// Directory knows who is one person. Nil: nobody has joined identities, and nobody can.

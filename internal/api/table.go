@@ -97,6 +97,10 @@ var (
 		Method: get, Path: "/conversations/{key}/messages/{seq}/files/{n}", Scope: people.Chat, media: inBytes,
 		Doc: "A file that came with a message: `n` is 0 for its first one.",
 	}, (*server).file, nil}
+	uploadFile = Stream[None]{Spec{
+		Method: post, Path: "/files", Scope: people.Chat, raw: true, media: inJSON, success: http.StatusCreated,
+		Doc: "Stores a file, which is the whole body, for a message that names its `ref` within a day.",
+	}, (*server).upload, reflect.TypeFor[Uploaded]()}
 	ListFiles = Verb[FilesQuery, Page[ListedFile]]{Spec{
 		Method: get, Path: "/files", Scope: people.Chat, Within: callWithin,
 		Doc: "The files that came with messages of one conversation, or of all that you may read, the newest first; with the scope chat, of your own.",
@@ -377,7 +381,7 @@ var (
 var table = []Route{
 	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ReadLog.route(), followLog.route(), ListModels.route(), ReadMe.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(),
 	ListFeedback.route(), CountFeedback.route(),
-	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), ListFiles.route(), exportThem.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
+	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), uploadFile.route(), ListFiles.route(), exportThem.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),
 	PutPrompt.route(), EditMessage.route(), GiveFeedback.route(), TakeFeedbackBack.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),
 	ListFacts.route(), Forget.route(), Correct.route(), PinFact.route(), UnpinFact.route(), UndoMemory.route(),

@@ -257,6 +257,7 @@ func described(dead, aside string, known api.Remembered) [][3]string {
 		{"GET", "/conversations/" + own + "/messages?limit=5"},
 		{"GET", "/conversations/" + own + "/feed"},
 		{"GET", "/conversations/" + own + "/messages/1/files/0"},
+		{"POST", "/files", `"a note"`},
 		{"GET", "/files?limit=5"},
 		{"GET", "/files?key=web:default"},
 		{"GET", "/export?key=web:default&format=markdown"},

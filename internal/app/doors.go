@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dragoman/channels"
+	"dragoman/channels/live"
 	"dragoman/internal/api"
 	"dragoman/internal/gateway"
 	"dragoman/internal/media"
@@ -42,6 +43,9 @@ func (t doors) Say(ctx context.Context, p api.Prompt) (api.Said, error) {
 		return api.Said{}, err
 	}
 	q.Model = p.Model
+	for _, f := range p.Files {
+		q.Attachments = append(q.Attachments, live.Attachment(f.Ref, f.Name, f.Type))
+	}
 	said, err := t.d.gateway.Say(ctx, q, gateway.Mode(p.Mode))
 	return api.Said{Key: p.Key, ID: p.ID, Seq: said.Seq, Row: said.ID, Repeated: said.Repeated}, refusalOfQuestion(p.Key, err)
 }

@@ -265,6 +265,10 @@ func (d *Daemon) verbs() http.Handler {
 		o.Stopping = d.stopping
 		o.Channels = d.listChannels
 		o.Approve, o.Ask = d.gateway.ApprovePairing, d.ask
+		if d.files != nil {
+			o.Uploads = d.files
+			o.MaxFile = int64(d.cfg.Media.MaxBytes)
+		}
 	}
 	return api.New(o)
 }
