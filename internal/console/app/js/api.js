@@ -50,6 +50,7 @@ export async function fetched(address, options = {}) {
   if (answer.ok) return answer;
   if (answer.status === 401) location.assign("/login");
   const { error } = await answer.json().catch(() => ({}));
+  if (!error && answer.status >= 502) throw new Error(String(answer.status)); // a proxy speaks, not Dragoman
   throw new Refused(answer.status, error?.message ?? t("The server answered {0}.", answer.status), error?.code ?? "");
 }
 

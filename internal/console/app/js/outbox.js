@@ -37,7 +37,7 @@ export function keepDraft(key, text) {
 /**
  * @param {string} key
  * @param {string} text
- * @param {{as?: string, model?: string, edits?: {seq: number}}} [how]
+ * @param {{as?: string, model?: string, edits?: {seq: number}, files?: import("./types.js").Unsent["files"]}} [how]
  */
 export function say(key, text, how = {}) {
   const message = { id: randomID(), key, text, at: new Date().toISOString(), as: "message", ...how };
@@ -94,5 +94,6 @@ export async function flush() {
 /** @param {import("./types.js").Unsent} m */
 function send(m) {
   if (m.edits) return post(path`conversations/${m.key}/messages/${m.edits.seq}/edit`, { id: m.id, text: m.text, model: m.model });
-  return post(path`conversations/${m.key}/${places[m.as ?? "message"]}`, { id: m.id, text: m.text, model: m.model });
+  const files = m.files?.length ? m.files.map(({ ref, name, type }) => ({ ref, name, type })) : undefined;
+  return post(path`conversations/${m.key}/${places[m.as ?? "message"]}`, { id: m.id, text: m.text, model: m.model, files });
 }

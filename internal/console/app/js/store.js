@@ -12,6 +12,7 @@ let state = {
   live: {},
   drafts: {},
   unsent: [],
+  attached: {},
 };
 
 /** @type {Set<() => void>} */

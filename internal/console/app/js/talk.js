@@ -1,7 +1,7 @@
 // An open conversation: its pages, and what can be done in it.
 
 import { get, patch, path, post, put, randomID, remove, Refused } from "./api.js";
-import { changeRow, listSoon } from "./list.js";
+import { changeRow, known, listSoon } from "./list.js";
 import { change, changeTalk, now } from "./store.js";
 
 const pageSize = 50;
@@ -20,13 +20,13 @@ export async function openTalk(key) {
 /** @param {string} key */
 export async function reload(key) {
   try {
-    const head = await get(path`conversations/${key}`).catch(noConversation);
     const [messages, feed, running, approvals] = await Promise.all([
       get(path`conversations/${key}/messages`, { limit: pageSize }),
       get(path`conversations/${key}/feed`, { limit: 100 }).catch(nothing),
       get(path`conversations/${key}/running`),
       get("approvals", { key, pending: true }).catch(nothing),
     ]);
+    const head = messages.data.length === 0 && isRoom(key) && !known(key) ? undefined : await get(path`conversations/${key}`).catch(noConversation);
     const talk = now().talks[key];
     if (!talk) return;
     const first = messages.data[0]?.seq ?? 0;
@@ -44,6 +44,13 @@ export async function reload(key) {
   } catch (problem) {
     changeTalk(key, { loaded: true, problem: /** @type {Error} */ (problem) });
   }
+}
+
+// isRoom: it is a room of this person's on the page, which need not be there yet.
+/** @param {string} key */
+function isRoom(key) {
+  const home = now().me?.home ?? "";
+  return home !== "" && key.startsWith(home.slice(0, home.length - "default".length));
 }
 
 const nothing = () => ({ data: [] });

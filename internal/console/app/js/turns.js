@@ -51,10 +51,11 @@ export function entriesOf(talk, unsent, me) {
   const said = fold(transcript, talk, me);
   const oldest = talk.earlier ? talk.messages[0]?.at ?? "" : "";
   const beside = besides(talk, transcript, me).filter((e) => e.at >= oldest);
-  const all = [...said, ...beside].sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  const all = between(said, beside.filter((e) => !e.waiting));
   grow(all, talk);
+  all.push(...beside.filter((e) => e.waiting)); // answered after what is being answered
   for (const item of talk.dead) all.push({ kind: "dead", id: item.id, at: item.at, text: item.error ?? "", item });
-  for (const m of unsent) all.push({ kind: "person", id: m.id, at: m.at, text: m.text, mine: true, unsent: m });
+  for (const m of unsent) all.push({ kind: "person", id: m.id, at: m.at, text: m.text, mine: true, unsent: m, files: m.files?.map((f) => ({ kind: "document", name: f.name, type: f.type, bytes: f.bytes })) });
   return dated(all, talk.newFrom);
 }
 
@@ -100,9 +101,18 @@ function person(m, talk, me) {
   const channel = talk.head?.key.split(":")[0] ?? "";
   const own = Boolean(talk.head?.own && !talk.head.group) || me.identities.includes(`${channel}:${m.sender}`) || m.sender === me.person;
   return {
-    kind: "person", id: m.seq ? `m${m.seq}` : `r${m.at}`, at: m.at, text: m.content, mine: own, who: own ? undefined : m.name, seq: m.seq || undefined,
+    kind: "person", id: m.seq ? `m${m.seq}` : `r${m.at}`, at: m.at, text: withoutFiles(m), mine: own, who: own ? undefined : m.name, seq: m.seq || undefined,
     turn: m.turn, files: m.attachments,
   };
+}
+
+// withoutFiles is what a person wrote: the model reads a line about each file after it, and
+// people see the files themselves.
+/** @param {import("./types.js").Message} m */
+function withoutFiles(m) {
+  let text = m.content;
+  for (const _ of m.attachments ?? []) text = text.replace(/\n?\[\w+(?: "[^\n]*")?,[^\n]*\]\s*$/, "");
+  return text.trim();
 }
 
 /**
@@ -173,19 +183,35 @@ function deliveryState(feed, turn) {
  * @param {{person: string, identities: string[]}} me
  */
 function besides(talk, transcript, me) {
-  const written = new Set(transcript.filter((m) => m.role === "user").map((m) => Date.parse(m.at) + m.content));
+  const asked = transcript.filter((m) => m.role === "user");
+  const isWritten = (/** @type {import("./types.js").FeedItem} */ f) => asked.some((m) => Date.parse(m.at) === Date.parse(f.at) && m.content.startsWith(f.text));
   const spoken = new Set(transcript.filter((m) => m.role === "assistant").map((m) => m.content));
   const own = Boolean(talk.head?.own && !talk.head.group) || !talk.head;
   /** @type {Entry[]} */
   const entries = [];
   for (const f of talk.feed) {
     if (f.from === "person") {
-      if (written.has(Date.parse(f.at) + f.text) || f.text.trim() === "/stop") continue;
+      if (isWritten(f) || f.text.trim() === "/stop") continue;
       entries.push({ kind: "person", id: f.id, at: f.at, text: f.text, mine: own || f.name === me.person, who: own ? undefined : f.name, waiting: f.waiting, files: f.attachments });
     } else if (f.kind === "apology") entries.push({ kind: "failure", id: f.id, at: f.at, text: f.text, turn: f.turn });
     else if (f.kind && !["answer", "question"].includes(f.kind) && !spoken.has(f.text)) entries.push({ kind: "notice", id: f.id, at: f.at, text: f.text, state: f.state });
   }
   return entries;
+}
+
+// between puts what is in no transcript where its time is, and leaves the transcript in its
+// order: a message that waited for an answer comes after that, though it is older.
+/**
+ * @param {Entry[]} said
+ * @param {Entry[]} beside
+ */
+function between(said, beside) {
+  const all = [...said];
+  for (const e of beside) {
+    const before = all.findLastIndex((other) => Date.parse(other.at) <= Date.parse(e.at));
+    all.splice(before + 1, 0, e);
+  }
+  return all;
 }
 
 // grow marks the answer of the running turn, and puts questions about calls into theirs.

@@ -24,6 +24,11 @@
  */
 
 /**
+ * Attached is a file for the next message. It has a ref as soon as the server has it.
+ * @typedef {{id: string, name: string, type: string, bytes: number, ref?: string, problem?: string}} Attached
+ */
+
+/**
  * Unsent is a message that is not known to be on the server's disk.
  * @typedef {object} Unsent
  * @property {string} id
@@ -32,6 +37,7 @@
  * @property {string} at
  * @property {string} [model]
  * @property {{seq: number}} [edits] the message that it replaces
+ * @property {{ref: string, name: string, type: string, bytes: number}[]} [files]
  * @property {string} [problem]
  * @property {boolean} [refused] it will not be sent
  * @property {string} [as] message, or reply in the name of the assistant
@@ -82,6 +88,7 @@
  * @property {Record<string, Live>} live by turn
  * @property {Record<string, string>} drafts by key
  * @property {Unsent[]} unsent
+ * @property {Record<string, Attached[]>} attached by key
  */
 
 export {};

@@ -2,19 +2,23 @@
 // conversation, and stays usable while an answer grows.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
+import { attach, take } from "../attach.js";
 import { keepDraft, say } from "../outbox.js";
 import { network } from "../parts/avatar.js";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { Segments } from "../parts/segments.js";
-import { speakUp, trouble } from "../parts/toast.js";
+import { speakUp, toast, trouble } from "../parts/toast.js";
 import { useStore } from "../store.js";
 import { may, stop } from "../talk.js";
 import { t } from "../text.js";
 import { withQuote } from "../turns.js";
+import { Attached } from "./attached.js";
 import { ModelChip } from "./modelchip.js";
 import { titleOf } from "./row.js";
 
+/** @type {import("../types.js").Attached[]} */
+const none = [];
 const touch = matchMedia("(pointer: coarse)");
 
 // composes: the key belongs to an input method, which writes Japanese, say.
@@ -38,11 +42,16 @@ const composes = (/** @type {KeyboardEvent} */ event) => event.isComposing || ev
 export function Composer({ of: c, growing, quote = "", setQuote, editing, stopEditing, jump, sent }) {
   const draft = useStore((s) => s.drafts[c.key]) ?? "";
   const name = useStore((s) => s.me?.name) ?? "";
+  const files = useStore((s) => s.attached[c.key]) ?? none;
+  const takesFiles = useStore((s) => Boolean(s.me?.max_file)) && c.own;
+  const chooser = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const [over, setOver] = useState(false);
   const box = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const before = useRef("");
   const [as, setAs] = useState("assistant");
   const [model, setModel] = useState("");
   const others = !c.own;
+  const empty = !draft.trim() && !files.some((f) => f.ref);
   useEffect(() => {
     if (!touch.matches && document.activeElement === document.body) box.current?.focus();
   }, []);
@@ -60,10 +69,10 @@ export function Composer({ of: c, growing, quote = "", setQuote, editing, stopEd
     stopEditing?.();
   };
   const send = () => {
-    const text = withQuote(quote, draft.trim());
-    if (!draft.trim()) return;
+    if (empty || files.some((f) => !f.ref && !f.problem)) return;
+    const text = draft.trim() ? withQuote(quote, draft.trim()) : "";
     if (others) say(c.key, as === "assistant" ? text : `${name}: ${text}`, { as: "reply" });
-    else say(c.key, text, { edits: editing && { seq: editing.seq }, model: model || undefined });
+    else say(c.key, text, { edits: editing && { seq: editing.seq }, model: model || undefined, files: take(c.key) });
     keepDraft(c.key, editing ? before.current : "");
     setQuote?.("");
     stopEditing?.();
@@ -80,24 +89,43 @@ export function Composer({ of: c, growing, quote = "", setQuote, editing, stopEd
     event.preventDefault();
     send();
   };
+  const add = (/** @type {Iterable<File> | undefined} */ chosen) => {
+    const problem = chosen ? attach(c.key, chosen) : "";
+    if (problem) toast(problem);
+  };
+  const paste = (/** @type {ClipboardEvent} */ event) => {
+    if (!takesFiles || !event.clipboardData?.files.length) return;
+    event.preventDefault();
+    add(event.clipboardData.files);
+  };
+  const drag = (/** @type {boolean} */ on) => (/** @type {DragEvent} */ event) => {
+    if (!takesFiles || !event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    setOver(on);
+    if (event.type === "drop") add(event.dataTransfer.files);
+  };
   if (others && !may("operate")) return html`<p class="composer readonly">${t("You can read this conversation. To answer in it needs the scope operate.")}</p>`;
   const sends = others ? t("Send to {0}", t(network(c.network)[1])) : t("Send (Enter)");
   const hint = growing ? t("Ask the next thing. It is answered after this.") : others ? t("Write to {0}", titleOf(c)) : t("Write a message");
-  return html`<form class="composer" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); send(); }}>
+  return html`<form class="composer" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); send(); }} onDragOver=${drag(true)} onDragLeave=${drag(false)} onDrop=${drag(false)}>
     ${jump && html`<button type="button" class="button jump" onClick=${jump}><${Icon} name="arrow-down" small />${t("New messages")}</button>`}
     <div class="column"><div class="box">
       ${others && html`<div class="as"><span>${t("Answer as")}</span><${Segments} label=${t("Answer as")} of=${[["assistant", "Dragoman"], ["me", name]]} value=${as} set=${setAs} /></div>`}
       ${editing && html`<div class="attached"><span class="grow cut">${t("You edit an earlier message. What followed is asked anew.")}</span><${Button} icon="x" kind="quiet" label=${t("Do not edit")} onClick=${cancelEdit} /></div>`}
       ${quote && html`<div class="attached"><span class="quoted grow cut">${quote}</span><${Button} icon="x" kind="quiet" label=${t("Remove the quote")} onClick=${() => setQuote?.("")} /></div>`}
+      <${Attached} of=${files} talkKey=${c.key} />
       <label class="unseen" for="text">${t("Write a message")}</label>
-      <textarea id="text" ref=${box} rows="1" dir="auto" enterkeyhint=${touch.matches ? "enter" : "send"} value=${draft} placeholder=${hint} onInput=${(/** @type {any} */ e) => keepDraft(c.key, e.currentTarget.value)} onKeyDown=${press} />
+      <textarea id="text" ref=${box} rows="1" dir="auto" enterkeyhint=${touch.matches ? "enter" : "send"} value=${draft} placeholder=${hint} onInput=${(/** @type {any} */ e) => keepDraft(c.key, e.currentTarget.value)} onKeyDown=${press} onPaste=${paste} />
       <div class="line">
+        ${takesFiles && html`<${Button} icon="paperclip" kind="quiet round" label=${t("Attach files")} onClick=${() => chooser.current?.click()} />
+          <input type="file" multiple hidden ref=${chooser} onChange=${(/** @type {any} */ e) => { add([...e.currentTarget.files]); e.currentTarget.value = ""; }} />`}
         <span class="grow" />
         ${!others && html`<${ModelChip} own=${c.model ?? ""} chosen=${model} choose=${setModel} />`}
-        ${growing && !draft.trim() ? html`<${Button} icon="square" kind="round stop" label=${t("Stop the answer (Esc)")} onClick=${() => stop(c.key).catch(trouble)} />`
-    : html`<button class="button primary round icononly" disabled=${!draft.trim()} aria-label=${sends} title=${sends}><${Icon} name="arrow-up" small /></button>`}
+        ${growing && empty ? html`<${Button} icon="square" kind="round stop" label=${t("Stop the answer (Esc)")} onClick=${() => stop(c.key).catch(trouble)} />`
+    : html`<button class="button primary round icononly" disabled=${empty} aria-label=${sends} title=${sends}><${Icon} name="arrow-up" small /></button>`}
       </div>
     </div>
+    ${over && html`<div class="drop">${t("Drop files here")}</div>`}
     <p class="hint">${t("Enter sends · Shift+Enter starts a new line · ? shows all keys")}</p></div>
   </form>`;
 }

@@ -21,7 +21,7 @@ const address = (key, seq, n) => url(path`conversations/${key}/messages/${seq}/f
 
 /** @param {{of: import("../types.js").Attachment, address?: string}} props */
 function File({ of: file, address }) {
-  const words = html`<${Icon} name="file-text" /><span class="cut">${file.name || t("File")}<small>${file.missing ?? size(file.bytes ?? 0)}</small></span>`;
+  const words = html`<${Icon} name="file-text" /><span class="cut">${file.name || t("File")}<small>${file.missing ?? (file.bytes ? size(file.bytes) : "")}</small></span>`;
   return address ? html`<a class="file" href=${address} download=${file.name || "file"}>${words}</a>` : html`<span class="file">${words}</span>`;
 }
 

@@ -12,9 +12,11 @@ import { shortTime, t, wholeTime } from "../text.js";
 // chat's own name.
 /** @param {import("../types.js").Conversation} c */
 export function titleOf(c) {
-  if (c.title || c.derived_title) return c.title || c.derived_title || "";
+  if (c.title) return c.title;
+  if (c.derived_title) return c.derived_title.replace(/\s*\[\w+ "[^"]*",.*$/, "") || t("A file"); // a line about a file is for the model
   const chat = c.key.slice(c.key.indexOf(":") + 1);
   const room = chat.slice(chat.lastIndexOf("/") + 1);
+  if (c.network === "web" && /^c[0-9a-f]{10}$/.test(room)) return t("New conversation");
   return c.network === "web" && room === "default" ? t("Main conversation") : room || c.key;
 }
 
@@ -23,6 +25,7 @@ export function Row({ of: c, current, words }) {
   const draft = useStore((s) => s.drafts[c.key]);
   const unread = c.own ? c.unread ?? 0 : 0;
   const name = titleOf(c);
+  const asks = Boolean(c.waiting) && c.last?.kind === "question";
   const at = c.hit?.message.at ?? c.last?.at ?? c.updated;
   return html`<a class=${unread ? "row unread" : "row"} href=${talkPath(c.key)} aria-current=${current ? "page" : null}>
     <${Avatar} name=${name} net=${c.network} />
@@ -30,8 +33,8 @@ export function Row({ of: c, current, words }) {
     ${at && html`<time datetime=${at} title=${wholeTime(at)}>${shortTime(at)}</time>`}
     <span class=${c.given_up ? "last cut bad" : "last cut"} dir="auto"><${Last} of=${c} draft=${current ? "" : draft} words=${words} /></span>
     <span class="marks">
-      ${c.answering && html`<span class="good"><${Icon} name="loader-circle" spin label=${t("is answering")} /></span>`}
-      ${c.waiting && !c.answering ? html`<span class="warn"><${Icon} name="hand" label=${t("waits")} /></span>` : null}
+      ${c.answering && !asks && html`<span class="good"><${Icon} name="loader-circle" spin label=${t("is answering")} /></span>`}
+      ${asks && html`<span class="warn"><${Icon} name="hand" label=${t("waits for you")} /></span>`}
       ${c.given_up ? html`<span class="bad"><${Icon} name="circle-alert" label=${t("could not be delivered")} /></span>` : null}
       <${Count} of=${unread} label=${t("unread")} />
     </span>
