@@ -15,6 +15,7 @@ import (
 	"dragoman/agent/agenttest"
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/internal/testkit"
+	"dragoman/internal/testkit/pgtest"
 	"dragoman/sessions/engine"
 )
 
@@ -194,6 +195,7 @@ var built = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	pgtest.Stop()
 	if builtIn != "" {
 		_ = os.RemoveAll(builtIn)
 	}

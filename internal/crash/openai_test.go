@@ -79,8 +79,8 @@ func bookkeeper(x *agenttest.Exchange) {
 	x.End("tool_calls")
 }
 
-// start runs the daemon, which dies at a step if that is not "".
-func (p *program) start(at string) *exec.Cmd {
+// launch runs the daemon, which dies at a step if that is not "". It does not wait for it.
+func (p *program) launch(at string) *exec.Cmd {
 	p.t.Helper()
 	cmd := exec.Command(build(p.t), "run", "--config", filepath.Join(p.dir, "dragoman.yaml"))
 	cmd.Stdout, cmd.Stderr = p.log, p.log
@@ -88,6 +88,13 @@ func (p *program) start(at string) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
+	return cmd
+}
+
+// start is launch, and waits until the daemon answers.
+func (p *program) start(at string) *exec.Cmd {
+	p.t.Helper()
+	cmd := p.launch(at)
 	for range 600 {
 		if resp, err := p.http.Get(p.url + "/healthz"); err == nil {
 			_ = resp.Body.Close()
