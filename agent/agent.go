@@ -85,6 +85,10 @@ type Options struct {
 	// Models returns the model that a conversation's settings name. Nil: the agent's
 	// model answers everywhere.
 	Models func(name string) (Model, error)
+	// Personas returns the persona that a conversation's settings name, nil if there is none
+	// of that name: always the same pointer, until the persona changes. It must be safe for
+	// concurrent use. Nil: there are none.
+	Personas func(name string) *Persona
 
 	// Logger gets debug lines about steps and warnings about retries, never
 	// chat text. Default: nothing is logged.
@@ -108,9 +112,9 @@ type Agent struct {
 	now        func() time.Time
 	// calibration learns from the token counts that servers report.
 	calibration *calibration
-	limits      boundedMap[string, sizeLimit]    // by model name
-	cannot      boundedMap[string, string]       // what Options.Cannot says, by the tools' names and descriptions
-	usual       boundedMap[ableModel, beginning] // for conversations without a prompt and tools of their own
+	limits      boundedMap[string, sizeLimit]   // by model name
+	cannot      boundedMap[string, string]      // what Options.Cannot says, by the tools' names and descriptions
+	usual       boundedMap[usualKey, beginning] // for conversations without a prompt and tools of their own
 	habits      boundedMap[string, habit]
 	// partial holds turns that failed after people saw part of an answer. When such a
 	// turn runs again, the same model must answer.

@@ -117,7 +117,7 @@ func (r *run) answerCall(ctx context.Context, c sessions.ToolCall, d ruling) (se
 // refusal reports whether to run c, and if not, why.
 func (r *run) refusal(c sessions.ToolCall, times, n int) (why string, run bool) {
 	spec, known := r.a.specs[c.Name]
-	known = known && (r.t.Given == nil || !spec.Chat)
+	known = known && (r.t.Given == nil || !spec.Chat) && r.persona.may(c.Name)
 	switch {
 	case r.started[c.ID] && !spec.Repeatable:
 		return sayInterrupted, false
@@ -190,11 +190,15 @@ func (r *run) execute(ctx context.Context, c sessions.ToolCall) (o outcome, err 
 
 // callOf is c as its tool gets it.
 func (r *run) callOf(c sessions.ToolCall) Call {
-	return Call{
+	call := Call{
 		ID: c.ID, Args: json.RawMessage(arguments(c)),
 		Key: r.t.Key, Person: r.person, Private: r.t.Private, Operator: r.t.Operator,
 		Taint: r.taint.List(),
 	}
+	if r.persona != nil && r.persona.OwnMemory {
+		call.Own = r.persona.Name
+	}
+	return call
 }
 
 // clean makes a tool's output fit for a transcript: limited in size, and valid UTF-8

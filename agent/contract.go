@@ -243,6 +243,8 @@ type Call struct {
 	Private bool
 	// Operator: see [Turn.Operator].
 	Operator bool
+	// Own is the name of the persona that asks, if that has a memory of its own; else "".
+	Own string
 	// Taint is [Proposal.Taint]: what the call makes is as tainted.
 	Taint []sessions.Origin
 	// Found, if not nil, gets what Mark and MarkMessage say.

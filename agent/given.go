@@ -48,13 +48,17 @@ func (a *Agent) Has(name string) bool {
 }
 
 // specsFor returns the tools to offer, sorted by name, and the tokens that they take.
-func (a *Agent) specsFor(g *Given) ([]Spec, int) {
-	if g == nil {
+// p and g may be nil.
+func (a *Agent) specsFor(p *Persona, g *Given) ([]Spec, int) {
+	if g == nil && (p == nil || p.Tools == nil) {
 		return a.sorted, a.toolTokens
 	}
-	list := slices.Clone(g.Tools)
+	var list []Spec
+	if g != nil {
+		list = slices.Clone(g.Tools)
+	}
 	for _, s := range a.sorted {
-		if !s.Chat && !g.Must {
+		if p.may(s.Name) && (g == nil || !s.Chat && !g.Must) {
 			list = append(list, s)
 		}
 	}

@@ -24,12 +24,12 @@ func (o *offer) has(name string) bool {
 }
 
 // offerTo returns the tools for a model with this system prompt. It depends on
-// nothing else, so that it stays the same from turn to turn. g may be nil.
-func (a *Agent) offerTo(m ableModel, prompt string, g *Given) offer {
+// nothing else, so that it stays the same from turn to turn. p and g may be nil.
+func (a *Agent) offerTo(m ableModel, prompt string, p *Persona, g *Given) offer {
 	if m.NoTools {
 		return offer{}
 	}
-	specs, tokens := a.specsFor(g)
+	specs, tokens := a.specsFor(p, g)
 	all := offer{specs, tokens}
 	most := a.windowOf(m) / fixedShare
 	if all.tokens+len(prompt) <= most || len(a.sorted) == 0 {
@@ -53,7 +53,7 @@ func (a *Agent) offerTo(m ableModel, prompt string, g *Given) offer {
 // LeftOut returns the names of the tools that the agent's model is not offered,
 // because there is no room or because it takes none.
 func (a *Agent) LeftOut() (names []string) {
-	o := a.offerTo(a.able(a.model.Name()), a.withLimits(a.promptWithStamps(a.opts.System), nil), nil)
+	o := a.offerTo(a.able(a.model.Name()), a.withLimits(a.promptWithStamps(a.opts.System), nil), nil, nil)
 	for _, s := range a.sorted {
 		if !o.has(s.Name) {
 			names = append(names, s.Name)
@@ -115,7 +115,7 @@ func (a *Agent) windowOf(m ableModel) int {
 // frameFor returns what comes before the messages of h in a request to this model, and
 // the tools for it. channel is the channel's part of the prompt. g may be nil.
 func (a *Agent) frameFor(name string, h *sessions.History, channel string, summary *sessions.Summary, g *Given) (window.Frame, offer) {
-	b := a.beginning(a.able(name), h.Settings.System, g)
+	b := a.beginning(a.able(name), h.Settings.System, a.personaOf(&h.Settings), g)
 	return window.NewFrame(b.prompt, channel, summary, a.Compaction().Render), b.offer
 }
 
@@ -126,31 +126,43 @@ type beginning struct {
 	offer  offer
 }
 
+// usualKey is what the beginning depends on for conversations without a prompt and tools of
+// their own.
+type usualKey struct {
+	ableModel
+	persona *Persona // nil: none
+}
+
 // beginning returns the beginning for a model. Most conversations have no prompt and no
-// tools of their own, and theirs, which each turn asks for four times, is made once.
-func (a *Agent) beginning(m ableModel, own string, g *Given) beginning {
+// tools of their own, and theirs, which each turn asks for four times, is made once. p and g
+// may be nil.
+func (a *Agent) beginning(m ableModel, own string, p *Persona, g *Given) beginning {
 	if strings.TrimSpace(own) != "" || g != nil {
-		return a.newBeginning(m, own, g)
+		return a.newBeginning(m, own, p, g)
 	}
-	b, known := a.usual.get(m)
+	key := usualKey{m, p}
+	b, known := a.usual.get(key)
 	if !known {
-		b = a.newBeginning(m, "", nil)
-		a.usual.set(m, b)
+		b = a.newBeginning(m, "", p, nil)
+		a.usual.set(key, b)
 	}
 	return b
 }
 
 // newBeginning makes the beginning for a model. own is the conversation's own prompt; if
-// it is blank, the configured one is used. g may be nil.
-func (a *Agent) newBeginning(m ableModel, own string, g *Given) beginning {
+// it is blank, the persona's is used, and else the configured one. p and g may be nil.
+func (a *Agent) newBeginning(m ableModel, own string, p *Persona, g *Given) beginning {
 	prompt := own
-	toolless := own
-	if strings.TrimSpace(own) == "" {
+	if strings.TrimSpace(own) == "" && p != nil {
+		prompt = p.System
+	}
+	toolless := prompt
+	if strings.TrimSpace(prompt) == "" {
 		prompt = a.opts.System
 		toolless = cmp.Or(a.opts.Toolless, a.opts.System)
 	}
 	stamped := a.promptWithStamps(prompt)
-	o := a.offerTo(m, a.withLimits(stamped, nil), g) // nobody has more limits
+	o := a.offerTo(m, a.withLimits(stamped, nil), p, g) // nobody has more limits
 	if len(o.specs) == 0 && len(a.sorted) > 0 {
 		stamped = a.promptWithStamps(strings.TrimSpace(toolless + "\n\n" + noteToolless))
 	}

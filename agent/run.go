@@ -47,12 +47,14 @@ const (
 // run is a running turn. One goroutine owns it. While tools run side by side, mu
 // guards what they share: the journal and the progress.
 type run struct {
-	a      *Agent
-	t      Turn
-	model  Model
-	frame  window.Frame
-	offer  offer
-	person channels.Person // the newest message's sender
+	a     *Agent
+	t     Turn
+	model Model
+	// persona answers; nil: none that the configuration names.
+	persona *Persona
+	frame   window.Frame
+	offer   offer
+	person  channels.Person // the newest message's sender
 
 	// all is the history, the input from inputAt on, and from addedAt on what was added.
 	all              []sessions.Message
@@ -117,6 +119,7 @@ func (a *Agent) newRun(t *Turn) (*run, error) {
 	r := &run{
 		a: a, t: *t, person: t.Person,
 		model:   a.modelFor(*t),
+		persona: a.personaOf(&t.History.Settings),
 		ids:     make(map[string]bool),
 		started: make(map[string]bool),
 		done:    make(map[string]sessions.Message),

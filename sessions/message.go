@@ -169,6 +169,8 @@ const FieldsName = "imported_fields"
 type Settings struct {
 	Model  string `json:"model,omitempty"`  // instead of the configured one
 	System string `json:"system,omitempty"` // instead of the configured prompt
+	// Agent is the persona that answers; "": as configured.
+	Agent string `json:"agent,omitempty"`
 	// Reasoning is how much the model should think; "": as configured.
 	Reasoning string   `json:"reasoning,omitempty"`
 	Tags      []string `json:"tags,omitempty"` // sorted, each once

@@ -253,7 +253,7 @@ func (st *step) joinTranscripts(f, r *chat) (own, theirs int64) {
 // joinSettings merges the settings of two conversations: those of to win.
 func joinSettings(from, to sessions.Settings) sessions.Settings {
 	joined := sessions.Settings{
-		Model: cmp.Or(to.Model, from.Model), System: cmp.Or(to.System, from.System), Reasoning: cmp.Or(to.Reasoning, from.Reasoning),
+		Model: cmp.Or(to.Model, from.Model), System: cmp.Or(to.System, from.System), Agent: cmp.Or(to.Agent, from.Agent), Reasoning: cmp.Or(to.Reasoning, from.Reasoning),
 		Tags: slices.Concat(from.Tags, to.Tags), Metadata: map[string]json.RawMessage{},
 	}
 	maps.Copy(joined.Metadata, from.Metadata)

@@ -245,6 +245,7 @@ func ParseGeneration(id string) (day string, n int64, err error) {
 func Settings(s sessions.Settings) sessions.Settings {
 	s.Model = Text(s.Model)
 	s.System = Text(s.System)
+	s.Agent = Text(s.Agent)
 	s.Reasoning = Text(s.Reasoning)
 	var tags []string
 	for _, t := range s.Tags {
@@ -260,7 +261,7 @@ func Settings(s sessions.Settings) sessions.Settings {
 
 // IsZeroSettings reports whether s has no choices.
 func IsZeroSettings(s sessions.Settings) bool {
-	return s.Model == "" && s.System == "" && s.Reasoning == "" && len(s.Tags) == 0 && len(s.Metadata) == 0
+	return s.Model == "" && s.System == "" && s.Agent == "" && s.Reasoning == "" && len(s.Tags) == 0 && len(s.Metadata) == 0
 }
 
 // firstMoment and LastMoment bound the times that stores keep: the whole years whose

@@ -137,12 +137,13 @@ func configures(t *testing.T, r *rig) {
 		}
 		s.Model = "big"
 		s.System = "Be brief."
+		s.Agent = "pirate"
 		s.Reasoning = "low"
 		s.Tags = []string{"b", "a", "b", " "}
 		s.Metadata = map[string]json.RawMessage{"user": raw(` "alice" `), "limit": raw(`{ "a" : 1 }`)}
 	})
 	want := sessions.Settings{
-		Model: "big", System: "Be brief.", Reasoning: "low", Tags: []string{"a", "b"},
+		Model: "big", System: "Be brief.", Agent: "pirate", Reasoning: "low", Tags: []string{"a", "b"},
 		Metadata: map[string]json.RawMessage{"user": raw(`"alice"`), "limit": raw(`{"a":1}`)},
 	}
 	c, err := r.Conversation(ctx, key("x:1"))
