@@ -105,7 +105,7 @@ var atTop = map[string]string{
 	"mcpservers":    noMCP,
 	"mcp_servers":   noMCP,
 	"tools":         "choose tools with agent: {tools: [time, web_fetch]}",
-	"skills":        "there are none here; write what they say into agent: {system_prompt: …}",
+	"skills":        "there are none here; write what they say into the prompt of a persona: agents: {NAME: {prompt: …}}",
 	"prompt":        "write agent: {system_prompt: …}",
 	"system_prompt": "write agent: {system_prompt: …}",
 	"token":         "a bot's token belongs to its channel: channels: {telegram: {token: …}}; the page's to http",

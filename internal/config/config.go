@@ -44,6 +44,8 @@ type Config struct {
 	Log              Log                `yaml:"log"`
 	Model            Model              `yaml:"model"`
 	Agent            Agent              `yaml:"agent"`
+	Agents           map[string]Persona `yaml:"agents"`
+	Bind             []Bind             `yaml:"bind"`
 	Approvals        Approvals          `yaml:"approvals"`
 	Summary          Summary            `yaml:"summary"`
 	Prune            Prune              `yaml:"prune"`
@@ -277,6 +279,7 @@ type Job struct {
 	ActiveHours string   `yaml:"active_hours,omitempty" doc:"Outside of these hours the job is skipped."`
 	Target      string   `yaml:"target,omitempty" doc:"The conversation that receives the result."`
 	Prompt      string   `yaml:"prompt,omitempty" doc:"The prompt for the model. If the model answers HEARTBEAT_OK alone, nothing is sent."`
+	Agent       string   `yaml:"agent,omitempty" doc:"The persona that runs it. Unset: that of its target."`
 	CatchUp     string   `yaml:"catch_up" default:"once" oneof:"once skip" doc:"What happens to runs missed while the daemon was down: once runs the newest one late, skip only records them as missed."`
 }
 

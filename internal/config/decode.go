@@ -43,6 +43,8 @@ type mark struct {
 	// expanded: the value came from a variable or a file, so no message may
 	// show it.
 	expanded bool
+	// file is the file that the whole value came from.
+	file string
 }
 
 func (d *decoder) problem(line int, path, what, want string) {
@@ -169,6 +171,9 @@ func (d *decoder) keys(n *yaml.Node, path string, each func(key, value *yaml.Nod
 // sequence decodes a list. A repeated entry is a problem: it has no effect, so
 // something else was meant.
 func (d *decoder) sequence(n *yaml.Node, path string, v reflect.Value, f field) {
+	if n.Kind == yaml.ScalarNode && n.Tag != "!!null" && f.tag.Get("single") == "ok" {
+		n = &yaml.Node{Kind: yaml.SequenceNode, Line: n.Line, Content: []*yaml.Node{n}}
+	}
 	if n.Kind != yaml.SequenceNode {
 		what, want := "expected a list, like [a, b]", "put it in brackets"
 		if n.Tag == "!!null" {
@@ -217,7 +222,7 @@ func (d *decoder) scalar(n *yaml.Node, path string, v reflect.Value, f field) {
 		return
 	}
 	text, used, err := d.textOf(n.Value, f)
-	d.marks[path] = mark{line: line, expanded: used}
+	d.marks[path] = mark{line: line, expanded: used, file: d.fileOf(n.Value)}
 	if missing := (*missingError)(nil); errors.As(err, &missing) {
 		switch {
 		case d.off:
@@ -289,6 +294,9 @@ func (d *decoder) table(n *yaml.Node, path string, v reflect.Value, f field) {
 			}
 		}
 		element := reflect.New(v.Type().Elem()).Elem()
+		if isSection(element.Type()) {
+			setDefaults(element)
+		}
 		d.value(value, at, element, f)
 		all.SetMapIndex(reflect.ValueOf(key.Value), element)
 	})

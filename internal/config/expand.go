@@ -83,16 +83,37 @@ func (d *decoder) secretFile(path string) (string, error) {
 		return "", errors.New("${file:} wants a path")
 	}
 	path = d.opts.absolute(path, d.base)
-	data, err := readLimited(path, maxSecretBytes)
+	text, err := readText(path)
+	if errors.Is(err, errNoText) {
+		return "", fmt.Errorf("the file %s %w", path, err)
+	}
 	if err != nil {
 		return "", &missingError{fmt.Errorf("the file %s %w%s", path, err, credentialHint(path))}
 	}
+	return text, nil
+}
+
+// readText reads a small file as secretFile does.
+func readText(path string) (string, error) {
+	data, err := readLimited(path, maxSecretBytes)
+	if err != nil {
+		return "", err
+	}
 	if !utf8.Valid(data) {
-		return "", fmt.Errorf("the file %s is not UTF-8 text", path)
+		return "", errNoText
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	text = strings.TrimSuffix(text, "\n")
 	return strings.TrimSuffix(text, "\r"), nil
+}
+
+// fileOf is the path in a value that is one ${file:…}; "" if it is none.
+func (d *decoder) fileOf(value string) string {
+	found := wholeFile.Regexp().FindStringSubmatch(value)
+	if found == nil {
+		return ""
+	}
+	return d.opts.absolute(found[1], d.base)
 }
 
 // credentialHint explains a missing file of systemd's credentials.

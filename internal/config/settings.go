@@ -26,6 +26,7 @@ import (
 //	empty    "ok": may be empty, whatever the tags above say
 //	repeat   "ok": the list may have an entry twice
 //	once     "yes": unique among the entries of the list around it
+//	single   "ok": a list may be written as its only entry alone
 //	short    "yes": an entry of a list may be written as this value alone
 //	apart    "yes": a secret of a channel that no other setting may repeat
 //	verbatim "yes": "$" is a plain character, except that the whole value may be ${file:…}
@@ -113,10 +114,14 @@ func Reference(types []channels.Type, rules []admission.Type) (entries []Entry) 
 				}
 			case isSection(t):
 				list(at, f.value)
-			case t.Kind() == reflect.Slice && isSection(t.Elem()):
+			case (t.Kind() == reflect.Slice || t.Kind() == reflect.Map) && isSection(t.Elem()):
 				element := reflect.New(t.Elem()).Elem()
 				setDefaults(element)
-				list(at+"[]", element)
+				place := at + "[]"
+				if t.Kind() == reflect.Map {
+					place = at + ".NAME"
+				}
+				list(place, element)
 			default:
 				kind := kindOf(t)
 				if numbers := f.tag.Get("range"); numbers != "" {

@@ -34,6 +34,7 @@ func (v *validator) run() {
 	v.http(v.c.HTTP)
 	v.model(v.c.Model)
 	v.agent(&v.c.Agent)
+	v.agents()
 	v.summary()
 	v.prune()
 	v.media(&v.c.Media)
