@@ -17,7 +17,7 @@ const (
 
 // MostFacts is how many facts the memory of that scope may have.
 func MostFacts(scope string) int {
-	if strings.HasPrefix(scope, "person:") {
+	if strings.HasPrefix(SharedScope(scope), "person:") {
 		return MostFactsOfPerson
 	}
 	return MostFactsOfChat

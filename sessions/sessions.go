@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"dragoman/channels"
@@ -57,6 +58,27 @@ func ChatScope(k channels.Key) string { return "chat:" + k.String() }
 
 // PersonScope is the scope of the person with that id.
 func PersonScope(channel, id string) string { return "person:" + channel + ":" + id }
+
+// OwnScopes begins the scopes that [OwnScope] makes.
+const OwnScopes = "agent:"
+
+// OwnScope is the scope of what only the persona called agent remembers of what scope is
+// about. Without a name it is scope.
+func OwnScope(agent, scope string) string {
+	if agent == "" {
+		return scope
+	}
+	return OwnScopes + agent + ":" + scope
+}
+
+// SharedScope is the inverse of [OwnScope]: whose memory a scope is, whichever persona has it.
+func SharedScope(scope string) string {
+	rest, own := strings.CutPrefix(scope, OwnScopes)
+	if _, shared, found := strings.Cut(rest, ":"); own && found {
+		return shared
+	}
+	return scope
+}
 
 // NewerError: a newer version of Dragoman wrote a store, or a file of it. The store
 // was not changed: this version may understand only a part of it, and would lose the

@@ -15,7 +15,8 @@ import (
 
 // Remembered is one fact in the memory of a chat or a person.
 type Remembered struct {
-	// Scope is "chat:" and a key, or "person:", channel and id.
+	// Scope is "chat:" and a key, or "person:", channel and id; before that "agent:", a
+	// persona and ":", if only that one remembers it.
 	Scope string    `json:"scope"`
 	ID    int64     `json:"id"`
 	Text  string    `json:"text"`
@@ -94,7 +95,7 @@ func (s *server) memoriesOf(ctx context.Context, k channels.Key) (seen []string,
 		if err != nil {
 			return nil, err
 		}
-		if scope == sessions.ChatScope(k) || may {
+		if sessions.SharedScope(scope) == sessions.ChatScope(k) || may {
 			seen = append(seen, scope)
 		}
 	}
@@ -104,7 +105,7 @@ func (s *server) memoriesOf(ctx context.Context, k channels.Key) (seen []string,
 // seesFacts reports whether the caller sees the facts of a scope, which are those of a
 // chat or of a person. A person is as private as their private chat.
 func (s *server) seesFacts(ctx context.Context, scope string) (bool, error) {
-	_, of, _ := strings.Cut(scope, ":")
+	_, of, _ := strings.Cut(sessions.SharedScope(scope), ":")
 	k, err := channels.ParseKey(of)
 	if err != nil {
 		return AtSocket(ctx), nil

@@ -68,9 +68,11 @@ func ReadTraces(ctx context.Context, store TraceStore, channel string, now time.
 		}
 	}
 	prefix := sessions.PersonScope(channel, "")
-	scopes, err := store.FactScopes(ctx, prefix)
+	scopes, err := store.FactScopes(ctx, "")
 	for _, scope := range scopes {
-		t.of(strings.TrimPrefix(scope, prefix)).facts = true
+		if id, of := strings.CutPrefix(sessions.SharedScope(scope), prefix); of {
+			t.of(id).facts = true
+		}
 	}
 	return t, err
 }

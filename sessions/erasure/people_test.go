@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"dragoman/channels"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 	"dragoman/sessions/sqlite/sqlitetest"
@@ -48,7 +49,7 @@ func TestPeopleWithoutReadingTheStore(t *testing.T) {
 	wrote("whatsapp:+1", "1", "Ann", "f1", "800@lid")
 	wrote("whatsapp:g@g.us", "2", "Ann", "f2", "800@lid", "+1")
 	wrote("whatsapp:h@g.us", "3", "Bob", "f3", "900@lid", "+2")
-	for _, scope := range []string{"person:whatsapp:800@lid", "person:whatsapp:+1", "person:whatsapp:+2", "chat:whatsapp:+1"} {
+	for _, scope := range []string{"person:whatsapp:800@lid", "person:whatsapp:+1", "person:whatsapp:+2", "chat:whatsapp:+1", "agent:cook:person:whatsapp:+1", "agent:cook:chat:whatsapp:g@g.us", "agent:cook:person:whatsapp:800"} {
 		if _, err := s.Remember(ctx, scope, sessions.NewFact{Text: "of " + scope}); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +57,7 @@ func TestPeopleWithoutReadingTheStore(t *testing.T) {
 	f := &frugal{Store: s}
 	e := erasure.New(erasure.Options{Store: f, Now: now})
 	scopes, err := e.Scopes(ctx, channels.MustKey("whatsapp:+1"))
-	if want := []string{"chat:whatsapp:+1", "person:whatsapp:+1", "person:whatsapp:800@lid"}; err != nil || !slices.Equal(scopes, want) {
+	if want := []string{"chat:whatsapp:+1", "person:whatsapp:+1", "person:whatsapp:800@lid", "agent:cook:person:whatsapp:+1"}; err != nil || !slices.Equal(scopes, want) {
 		t.Fatalf("Scopes = %q, %v, want %q", scopes, err, want)
 	}
 	if len(f.read) > 0 {
@@ -82,5 +83,33 @@ func TestPeopleWithoutReadingTheStore(t *testing.T) {
 	}
 	if _, err := e.Erase(ctx, sessions.Erasure{Senders: []sessions.Sender{{Channel: "whatsapp", ID: "nobody"}}}); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("Erase of an unknown person = %v, want ErrNotFound", err)
+	}
+}
+
+// An id that only a persona remembers is found, and all that it remembers is erased with its
+// person.
+func TestMemoriesOfPersonas(t *testing.T) {
+	ctx := t.Context()
+	s := sqlitetest.Open(t, now)
+	for _, scope := range []string{"agent:cook:person:net:1", "agent:cook:chat:net:1", "agent:cook:person:net:2", "person:net:2"} {
+		if _, err := s.Remember(ctx, scope, sessions.NewFact{Text: "of " + scope}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	traces, err := people.ReadTraces(ctx, s, "net", now())
+	if err != nil || !traces.Remembered("1") || traces.Remembered("3") {
+		t.Errorf("the memory of 1 is not found, or one of 3 is: %v", err)
+	}
+	e := erasure.New(erasure.Options{Store: s, Now: now})
+	plan, err := e.Plan(ctx, channels.MustKey("net:1"), false)
+	if err != nil || plan.Facts != 2 {
+		t.Fatalf("the plan has %d facts, %v, want 2", plan.Facts, err)
+	}
+	if _, err := e.Erase(ctx, plan.Erasure); err != nil {
+		t.Fatal(err)
+	}
+	left, err := s.FactScopes(ctx, "")
+	if want := []string{"agent:cook:person:net:2", "person:net:2"}; err != nil || !slices.Equal(left, want) {
+		t.Errorf("after the erasure of 1 the memories are %q, %v, want %q", left, err, want)
 	}
 }

@@ -215,8 +215,28 @@ func (e *Eraser) planKeys(ctx context.Context, p *Plan, seen map[channels.Key]*c
 			}
 		}
 	}
+	p.Erasure.Scopes, err = e.withOwn(ctx, p.Erasure.Scopes)
+	if err != nil {
+		return err
+	}
 	p.Facts, err = e.Store.CountFacts(ctx, p.Erasure.Scopes...)
 	return err
+}
+
+// withOwn returns scopes and those in which personas have memories of their own about the
+// same.
+func (e *Eraser) withOwn(ctx context.Context, scopes []string) ([]string, error) {
+	all, err := e.Store.FactScopes(ctx, sessions.OwnScopes)
+	if err != nil {
+		return nil, err
+	}
+	shared := slices.Clone(scopes)
+	for _, own := range all {
+		if slices.Contains(shared, sessions.SharedScope(own)) {
+			scopes = append(scopes, own)
+		}
+	}
+	return scopes, nil
 }
 
 // Scopes returns the memories of the chat k and of the person with that name or id,
@@ -232,7 +252,7 @@ func (e *Eraser) Scopes(ctx context.Context, k channels.Key) ([]string, error) {
 	for _, id := range slices.Concat(mine, slices.Concat(maybe...)) {
 		scopes = append(scopes, sessions.PersonScope(k.Channel(), id))
 	}
-	return scopes, nil
+	return e.withOwn(ctx, scopes)
 }
 
 // chat counts what is in one conversation.
