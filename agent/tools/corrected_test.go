@@ -107,7 +107,7 @@ func TestThePromptsOrder(t *testing.T) {
 	ok(t, second(tools.Recall(f).Run(t.Context(), alicePrivate.call(`{"query":"looked"}`))))
 	known := func() string {
 		t.Helper()
-		text, _, err := tools.Known(t.Context(), f, channels.MustKey("telegram:7"), channels.Person{IDs: []string{"7"}}, 3)
+		text, _, err := tools.Known(t.Context(), f, channels.MustKey("telegram:7"), channels.Person{IDs: []string{"7"}}, "", 3)
 		ok(t, err)
 		return regexp.MustCompile(`\(\d{4}-\d\d-\d\d\) `).ReplaceAllString(text, "")
 	}

@@ -47,15 +47,22 @@ const (
 // whose says which memory a call means: see [Facts.Scope].
 type whose string
 
+// memoryOf is the scope that a call means: a persona's own, if it has one.
+func memoryOf(f Facts, c agent.Call, about whose) (string, error) {
+	scope, err := f.Scope(c.Key, c.Person, c.Private, string(about))
+	return sessions.OwnScope(c.Own, scope), err
+}
+
 // Known returns the text for a private chat's prompt with facts about the person, at most
 // most of them, or "" if there are none, and whose words they are beside the person's.
-// Pinned facts come first, then those that were used last, then the newest.
-func Known(ctx context.Context, f Facts, k channels.Key, p channels.Person, most int) (string, []sessions.Origin, error) {
+// Pinned facts come first, then those that were used last, then the newest. own is the persona
+// that has a memory of its own, or "".
+func Known(ctx context.Context, f Facts, k channels.Key, p channels.Person, own string, most int) (string, []sessions.Origin, error) {
 	where, err := f.Scope(k, p, true, "me")
 	if err != nil {
 		return "", nil, nil //nolint:nilerr // the network does not vouch for the person
 	}
-	facts, err := f.Recall(ctx, where, "", mostOfAll)
+	facts, err := f.Recall(ctx, sessions.OwnScope(own, where), "", mostOfAll)
 	if err != nil {
 		return "", nil, err
 	}
@@ -122,7 +129,7 @@ func Remember(f Facts) agent.Tool {
 		Keep:       20,
 		Chat:       true,
 	}, func(ctx context.Context, c agent.Call, args rememberArgs) (string, error) {
-		where, err := f.Scope(c.Key, c.Person, c.Private, string(args.About))
+		where, err := memoryOf(f, c, args.About)
 		if err != nil {
 			return "", err
 		}
@@ -188,7 +195,7 @@ func Recall(f Facts) agent.Tool {
 		Keep:        10,
 		Chat:        true,
 	}, func(ctx context.Context, c agent.Call, args recallArgs) (string, error) {
-		where, err := f.Scope(c.Key, c.Person, c.Private, string(args.About))
+		where, err := memoryOf(f, c, args.About)
 		if err != nil {
 			return "", err
 		}
@@ -244,7 +251,7 @@ func Forget(f Facts) agent.Tool {
 		Keep:       -10,
 		Chat:       true,
 	}, func(ctx context.Context, c agent.Call, args forgetArgs) (string, error) {
-		where, err := f.Scope(c.Key, c.Person, c.Private, string(args.About))
+		where, err := memoryOf(f, c, args.About)
 		if err != nil {
 			return "", err
 		}

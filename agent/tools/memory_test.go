@@ -240,7 +240,7 @@ func TestKnown(t *testing.T) {
 	ann := channels.Person{IDs: []string{"7"}}
 	known := func(p channels.Person) string {
 		t.Helper()
-		text, _, err := tools.Known(t.Context(), f, k, p, 5)
+		text, _, err := tools.Known(t.Context(), f, k, p, "", 5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +262,7 @@ func TestKnown(t *testing.T) {
 		t.Errorf("Known() of a person without an id = %q, want nothing", got)
 	}
 	f.err = errors.New("broken")
-	if _, _, err := tools.Known(t.Context(), f, k, ann, 5); err == nil {
+	if _, _, err := tools.Known(t.Context(), f, k, ann, "", 5); err == nil {
 		t.Error("Known() hides the store's error")
 	}
 }
@@ -292,7 +292,7 @@ func TestFactsInherit(t *testing.T) {
 	if got := recalled(bobInGroup, `{}`); !slices.Equal(got, []sessions.Origin{sessions.OriginOthers}) {
 		t.Errorf("what is remembered in a group is recalled as %v", got)
 	}
-	_, origins, err := tools.Known(t.Context(), f, channels.MustKey("telegram:7"), channels.Person{IDs: []string{"7"}}, 5)
+	_, origins, err := tools.Known(t.Context(), f, channels.MustKey("telegram:7"), channels.Person{IDs: []string{"7"}}, "", 5)
 	if err != nil || !slices.Equal(origins, remember.Taint) {
 		t.Errorf("the prompt's facts are %v, %v", origins, err)
 	}

@@ -153,6 +153,9 @@ func (b *Book) MayRevoke(w Who, private bool) bool {
 	return w.Operator || private || ours || len(b.o.Approvers) == 0 && b.o.Self
 }
 
+// Approvers are the identities that decide in shared chats, like "telegram:42".
+func (b *Book) Approvers() []string { return slices.Clone(b.o.Approvers) }
+
 // Approves reports whether w decides for others in shared chats.
 func (b *Book) Approves(w Who) bool {
 	return w.Operator || slices.ContainsFunc(w.identities(), func(id string) bool { return slices.Contains(b.o.Approvers, id) })

@@ -126,7 +126,7 @@ func (d *Daemon) agentOptions() (agent.Options, error) {
 	o := agent.Options{
 		System: system, Toolless: toolless, Cannot: toolbox.Cannot, Zone: zoneOf(d.cfg.Agent.TimeZone), MaxSteps: d.cfg.Agent.MaxSteps, ContextWindow: d.models.Window(),
 		MaxTokens: d.cfg.Model.MaxTokens, Effort: d.cfg.Model.Reasoning, TextTools: d.cfg.Model.TextTools, ToolTimeout: d.cfg.Agent.ToolTimeout.D(), Tries: d.cfg.Model.Retries + 1,
-		Compaction: d.cfg.Summary.Compaction, Prune: d.cfg.Prune.Rules(), Models: d.models.Other, Logger: d.log,
+		Compaction: d.cfg.Summary.Compaction, Prune: d.cfg.Prune.Rules(), Models: d.models.Other, Personas: d.personas.Persona, Logger: d.log,
 	}
 	o.OnSilentCut = func(model string, _ int) { d.metrics.SilentCut(d.labelOf(model)) }
 	o.UnmarkedThoughts, o.OnUnmarkedThoughts = d.models.UnmarkedThoughts()
@@ -149,13 +149,13 @@ func (d *Daemon) agentOptions() (agent.Options, error) {
 }
 
 // known looks up the facts about a person for the prompt; nil if prompts have none.
-func (d *Daemon) known() func(context.Context, channels.Key, channels.Person) (string, []sessions.Origin, error) {
+func (d *Daemon) known() func(context.Context, channels.Key, channels.Person, string) (string, []sessions.Origin, error) {
 	most := d.cfg.Agent.PromptFacts
 	if most == 0 {
 		return nil
 	}
-	return func(ctx context.Context, k channels.Key, p channels.Person) (string, []sessions.Origin, error) {
-		return tools.Known(ctx, people.Memory{Facts: d.store}, k, p, most)
+	return func(ctx context.Context, k channels.Key, p channels.Person, own string) (string, []sessions.Origin, error) {
+		return tools.Known(ctx, people.Memory{Facts: d.store}, k, p, own, most)
 	}
 }
 
@@ -181,6 +181,7 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 	}
 	list, missing := box.Allowed(d.cfg.Agent.Tools.Names())
 	list = d.notDenied(list)
+	d.tellMissing(box)
 	if len(missing) > 0 {
 		d.log.Warn("agent.tools names tools that do not exist here, so the model is not offered them: correct the names, or remove them", "tools", missing)
 	}
@@ -248,6 +249,9 @@ func (d *Daemon) labelOf(model string) string {
 	known := append([]string{d.models.Main.Name(), c.Summary.Model.Name}, c.Model.Fallback...)
 	for _, o := range c.Model.Others {
 		known = append(known, o.Name)
+	}
+	for _, p := range d.current.Load().Agents {
+		known = append(known, p.Model)
 	}
 	for _, ch := range d.current.Load().Channels {
 		known = slices.AppendSeq(known, maps.Values(ch.Models))

@@ -40,6 +40,7 @@ import (
 	"dragoman/internal/media"
 	"dragoman/internal/metrics"
 	"dragoman/internal/people"
+	"dragoman/internal/personas"
 	"dragoman/internal/reminders"
 	"dragoman/internal/storage"
 	"dragoman/internal/stream"
@@ -103,6 +104,7 @@ type Daemon struct {
 	tail      *logtail.Tail
 	health    *health.Watch
 	models    *llm.Models
+	personas  *personas.Set
 	agent     *agent.Agent
 	channels  *adapters
 	links     *linking.Links
@@ -252,7 +254,11 @@ func (d *Daemon) openStore(ctx context.Context, version string) error {
 // private are the files that no workspace may contain.
 func (d *Daemon) private() []string {
 	files := d.state.Private(d.cfg)
-	for _, path := range []string{d.cfg.Media.Path, d.cfg.Source().Path} {
+	paths := []string{d.cfg.Media.Path, d.cfg.Source().Path}
+	for _, p := range d.cfg.Agents {
+		paths = append(paths, p.File)
+	}
+	for _, path := range paths {
 		if path != "" {
 			files = append(files, path)
 		}
@@ -279,6 +285,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		}
 	}
 	d.reminders = d.newReminders()
+	d.personas = d.newPersonas()
 	if d.agent, err = d.buildAgent(); err != nil {
 		return err
 	}
@@ -312,7 +319,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		},
 		About: gateway.About{Version: d.opts.Version, Model: d.models.Main.Name(), OneModel: d.models.Other == nil, Models: d.choices},
 		Queue: gateway.Mode(d.cfg.Queue.Mode), Reset: resetOf(d.cfg.Sessions.Reset),
-		Actions: d.book, Rules: d.rules(d.cfg), Count: d.countTurn, People: d.people, Connections: people.NewConnections(d.people), Gate: d.gate, Known: d.known(), Memory: people.Memory{Facts: d.store}, Heartbeats: d.beats, Reminders: d.reminders, Media: d.files, Events: d.events,
+		Actions: d.book, Rules: d.rules(d.cfg), Count: d.countTurn, People: d.people, Connections: people.NewConnections(d.people), Gate: d.gate, Known: d.known(), Memory: people.Memory{Facts: d.store}, Agents: d.personas, Heartbeats: d.beats, Reminders: d.reminders, Media: d.files, Events: d.events,
 		Audit: auditLog(d.state).Record, Observer: d.metrics, Traces: d.traces, Logger: d.log,
 		Keep: d.hooks.Keep,
 	})

@@ -52,7 +52,7 @@ func (d *Daemon) reloadOthers(ctx context.Context) {
 }
 
 // reload applies the settings that need no restart: allow lists, prompts and models
-// of channels, limits, summaries, the log level, jobs and hooks. A configuration with
+// of channels, personas, limits, summaries, the log level, jobs and hooks. A configuration with
 // problems changes nothing.
 func (d *Daemon) reload(ctx context.Context) {
 	if d.opts.Reload == nil {
@@ -89,6 +89,8 @@ func (d *Daemon) reload(ctx context.Context) {
 		})
 		now.Channels[name] = ch
 	}
+	now.Agents, now.Bind = cfg.Agents, cfg.Bind
+	d.personas.Replace(planOf(cfg))
 	if err := d.beats.replace(cfg); err != nil {
 		d.log.Error("reload: the jobs were not changed", "err", err)
 	}
@@ -106,13 +108,13 @@ func (d *Daemon) reload(ctx context.Context) {
 	}
 	d.current.Store(&now)
 	d.gateway.Revive()
-	d.log.Info("reloaded: allow lists, prompts and models of channels, limits, summaries, jobs, hooks, incoming webhooks and log level")
+	d.log.Info("reloaded: allow lists, prompts and models of channels, personas, limits, summaries, jobs, hooks, incoming webhooks and log level")
 	if node, shares := d.peers.(interface{ Configured(hash string) }); shares {
 		node.Configured(now.Fingerprint())
 	}
 	was := *d.cfg
 	was.Summary = now.Summary
-	rest := config.Changed(&was, cfg, "log.level", "limits", "heartbeat", "hooks", "incoming_webhooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts", "channels.*.models")
+	rest := config.Changed(&was, cfg, "log.level", "limits", "agents", "bind", "heartbeat", "hooks", "incoming_webhooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts", "channels.*.models")
 	d.restart.Store(&rest)
 	if len(rest) > 0 {
 		d.log.Warn("these settings changed and need a restart", "settings", strings.Join(rest, ", "))

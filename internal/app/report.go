@@ -45,6 +45,9 @@ func (d *Daemon) report() {
 		}
 		line(name, says)
 	}
+	for _, bound := range d.cfg.BoundAgents() {
+		line("agent", bound)
+	}
 	if n := d.beats.number(); n > 0 {
 		line("jobs", fmt.Sprintf("%d; see: %s", n, d.opts.Command("jobs list")))
 	}

@@ -48,6 +48,10 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 	}
 	if r.job != nil {
 		t.System = jobSystem
+		t.History.Settings, err = r.job.settings(ctx, r.g, r.claim.Key)
+		if err != nil {
+			return nil, &storeError{err}
+		}
 		t.Guard = r.guard(sessions.History{})
 		t.Operator = true
 		if r.job.reminder != "" { // it may do what its maker may
@@ -59,13 +63,18 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 		}
 		return t, nil
 	}
+	t.History, err = r.g.history(ctx, r.claim.Key)
+	if err != nil {
+		return nil, &storeError{err}
+	}
+	t.History = r.withOwnModel(t.History)
 	if r.b != nil {
 		t.MayUseTools = r.mayUseTools
 		t.Operator, err = r.g.opts.People.IsOperator(ctx, *newest)
 		if err != nil {
 			return nil, &storeError{err}
 		}
-		t.System, t.SystemOrigins, err = r.systemPrompt(ctx, newest)
+		t.System, t.SystemOrigins, err = r.systemPrompt(ctx, newest, r.g.ownMemory(t.History.Settings))
 		if err != nil {
 			return nil, err
 		}
@@ -77,11 +86,6 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 		}
 	}
 	t.Steer = r.steer
-	t.History, err = r.g.history(ctx, r.claim.Key)
-	if err != nil {
-		return nil, &storeError{err}
-	}
-	t.History = r.withOwnModel(t.History)
 	t.Guard = r.guard(t.History)
 	r.history = t.History
 	notes, err := r.g.jobNotes(ctx, r.claim.Key, t.History, r.rows[len(r.rows)-1].Seq)
@@ -94,8 +98,8 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 }
 
 // systemPrompt is the channel's part of the prompt, and what is known about the
-// person, with whose words that is.
-func (r *run) systemPrompt(ctx context.Context, newest *channels.Inbound) (string, []sessions.Origin, error) {
+// person, with whose words that is. own is the persona that has a memory of its own, or "".
+func (r *run) systemPrompt(ctx context.Context, newest *channels.Inbound, own string) (string, []sessions.Origin, error) {
 	text := r.b.systemFor(r.claim.Key.Chat(), newest.Private)
 	if newest.Instructions != "" {
 		text = strings.TrimSpace(text + "\n\n" + newest.Instructions)
@@ -103,7 +107,7 @@ func (r *run) systemPrompt(ctx context.Context, newest *channels.Inbound) (strin
 	if !newest.Private || r.g.opts.Known == nil {
 		return text, nil, nil
 	}
-	known, origins, err := r.g.opts.Known(ctx, r.claim.Key, newest.Sender)
+	known, origins, err := r.g.opts.Known(ctx, r.claim.Key, newest.Sender, own)
 	if err != nil {
 		return "", nil, &storeError{err}
 	}

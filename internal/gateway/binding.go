@@ -7,7 +7,6 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/people"
-	"dragoman/sessions"
 )
 
 // Binding attaches one channel and says who may talk on it.
@@ -57,16 +56,6 @@ func (g *Gateway) Change(channel string, f func(*Binding)) {
 		f(&b.Binding)
 		g.opts.Gate.Set(channel, b.Policy)
 	}
-}
-
-// withModel returns h with its channel's model for k, unless k names one.
-func (g *Gateway) withModel(k channels.Key, h sessions.History) sessions.History {
-	b := g.bindings[k.Channel()]
-	if b == nil || h.Settings.Model != "" {
-		return h
-	}
-	h.Settings.Model = b.modelFor(k)
-	return h
 }
 
 // modelFor returns the model that the channel names for a chat, or "".

@@ -24,7 +24,7 @@ type Model struct {
 const byDefault = "default"
 
 const (
-	sayMayNotChoose = "Only whoever runs me can change that in a shared chat."
+	sayMayNotChoose = "Only whoever runs me%s can change that in a shared chat."
 	sayOneModel     = "There is only one model here."
 )
 
@@ -161,12 +161,26 @@ func (g *Gateway) chooseThinking(ctx context.Context, m channels.Inbound) (strin
 }
 
 // mayChange reports whether the author of m may change how this chat is answered: in a
-// private chat everybody may, in a shared one whoever runs Dragoman.
+// private chat everybody may, in a shared one whoever runs Dragoman and who approves.
 func (g *Gateway) mayChange(ctx context.Context, m channels.Inbound) (bool, error) {
 	if m.Private {
 		return true, nil
 	}
-	return g.opts.People.IsOperator(ctx, m)
+	may, err := g.opts.People.IsOperator(ctx, m)
+	if may || err != nil || g.opts.Actions == nil {
+		return may, err
+	}
+	who, err := g.whoIs(ctx, m)
+	return err == nil && g.opts.Actions.Approves(who), err
+}
+
+// mayNotChange says who may.
+func (g *Gateway) mayNotChange() string {
+	approvers := ""
+	if g.opts.Actions != nil && len(g.opts.Actions.Approvers()) > 0 {
+		approvers = " or approves here (" + strings.Join(g.opts.Actions.Approvers(), ", ") + ")"
+	}
+	return fmt.Sprintf(sayMayNotChoose, approvers)
 }
 
 // choose changes the settings of the conversation for the author of m, if they may.
@@ -177,7 +191,7 @@ func (g *Gateway) choose(ctx context.Context, m channels.Inbound, what string, c
 		return "", fmt.Errorf("gateway: %s of %s: %w", what, m.Key, err)
 	}
 	if !may {
-		return sayMayNotChoose, nil
+		return g.mayNotChange(), nil
 	}
 	err = g.opts.Audit(what, func() error {
 		return g.store.Configure(ctx, m.Key, func(s *sessions.Settings) error {

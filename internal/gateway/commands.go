@@ -38,6 +38,7 @@ var commands = []knownCommand{
 	{Name: "title", Help: "give this conversation a title, or show it"},
 	{Name: "model", Help: "show the models, or choose the one that answers here", Look: "show the models, and which one answers here", Needs: (*Gateway).hasChoice},
 	{Name: "think", Help: "show or choose how much the model thinks before it answers", Look: "show how much the model thinks before it answers"},
+	{Name: "agent", Help: "show who can answer here, or choose one", Look: "show who can answer here", Needs: (*Gateway).hasAgents},
 	{Name: "memory", Help: "show what I remember beyond this conversation; /memory pin 12 keeps one thing in view", Needs: (*Gateway).hasMemory},
 	{Name: "remember", Help: "make me remember something", Needs: (*Gateway).hasMemory},
 	{Name: "forget", Help: "make me forget something, by its number", Needs: (*Gateway).hasMemory},
@@ -128,6 +129,8 @@ func (g *Gateway) command(ctx context.Context, c command) (done struct{}, err er
 		text, err = g.summaries.Ask(ctx, m, answered)
 	case "model":
 		text, err = g.chooseModel(ctx, m)
+	case "agent":
+		return done, g.chooseAgent(ctx, m)
 	case "think":
 		text, err = g.chooseThinking(ctx, m)
 	case "allow", "always", "deny", "approvals":
@@ -167,6 +170,12 @@ func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Dragoman %s, model %s.\n", g.opts.Version, g.modelOf(h))
+	if h.Settings.Agent != "" {
+		fmt.Fprintf(&b, "The persona %s answers here.\n", h.Settings.Agent)
+	}
+	if h.Settings.Reasoning != "" {
+		fmt.Fprintf(&b, "The model thinks here: %s.\n", h.Settings.Reasoning)
+	}
 	if by := lastAnswerBy(h); by != "" && by != g.modelOf(h) {
 		fmt.Fprintf(&b, "The last answer was written by %s.\n", by)
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -30,6 +31,8 @@ func (g *Gateway) Given(ctx context.Context, t agent.Turn) (res agent.Result, er
 		g.opts.Observer.TurnEnded("refused", 0)
 		return agent.Result{}, err
 	}
+	set := &t.History.Settings
+	set.Model = cmp.Or(set.Model, g.modelOfAgent(set.Agent))
 	asked := g.givenTurn(ctx, &t)
 	v, err := g.askRules(ctx, asked)
 	if err != nil {

@@ -51,6 +51,11 @@ func (g *Gateway) aboutMemory(ctx context.Context, m channels.Inbound, name stri
 	if err != nil {
 		return "", fmt.Errorf("gateway: memory of %s: %w", m.Key, err)
 	}
+	set, err := g.settingsOf(ctx, m.Key)
+	if err != nil {
+		return "", fmt.Errorf("gateway: memory of %s: %w", m.Key, err)
+	}
+	scope = sessions.OwnScope(g.ownMemory(set), scope)
 	text, err := g.changeMemory(ctx, m, name, scope)
 	if err != nil && ctx.Err() == nil {
 		// As for a title: without an answer the network would hand in the command for ever.

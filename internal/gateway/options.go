@@ -78,8 +78,11 @@ type Options struct {
 	// Connections make one person of identities on several networks. Nil: nobody can.
 	Connections *people.Connections
 	// Known returns what the prompt says about the person of a private chat, and whose words
-	// that is beside theirs. Nil: nothing.
-	Known func(ctx context.Context, k channels.Key, p channels.Person) (string, []sessions.Origin, error)
+	// that is beside theirs. own is the persona that has a memory of its own, or "". Nil:
+	// nothing.
+	Known func(ctx context.Context, k channels.Key, p channels.Person, own string) (string, []sessions.Origin, error)
+	// Agents are the personas. Nil: there are none.
+	Agents Agents
 	// Heartbeats are the configured jobs. Nil: there are none.
 	Heartbeats Heartbeats
 	// Reminders are what commands show and change. Nil: there are none.

@@ -23,7 +23,7 @@ func TestPromptOfAPerson(t *testing.T) {
 		broken := true
 		w := start(t, func(_ *world, b *gateway.Binding, o *gateway.Options) {
 			b.Groups, b.System = people.All, func(string, bool) string { return "channel" }
-			o.Known = func(_ context.Context, k channels.Key, p channels.Person) (string, []sessions.Origin, error) {
+			o.Known = func(_ context.Context, k channels.Key, p channels.Person, _ string) (string, []sessions.Origin, error) {
 				if broken {
 					broken = false
 					return "", nil, errors.New("the store is broken")

@@ -58,7 +58,8 @@ func (g *Gateway) alone(ctx context.Context, k channels.Key, f func(context.Cont
 
 func (g *Gateway) wholeHistory(ctx context.Context, k channels.Key) (sessions.History, error) {
 	h, err := g.store.History(ctx, k, sessions.HistoryLimit{})
-	return g.withModel(k, h), err
+	h.Settings = g.resolved(k, h.Settings)
+	return h, err
 }
 
 func (g *Gateway) trimForTurn(h sessions.History) sessions.History {
@@ -69,7 +70,8 @@ func (g *Gateway) trimForTurn(h sessions.History) sessions.History {
 // history is the conversation that a turn of k starts from.
 func (g *Gateway) history(ctx context.Context, k channels.Key) (sessions.History, error) {
 	h, err := g.store.History(ctx, k, sessions.HistoryLimit{Messages: g.opts.HistoryMessages, Bytes: g.opts.HistoryBytes})
-	return alignStart(g.withModel(k, h)), err
+	h.Settings = g.resolved(k, h.Settings)
+	return alignStart(h), err
 }
 
 // historyStep is the distance of the messages at which an incomplete history
