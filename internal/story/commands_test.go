@@ -56,6 +56,7 @@ var commandRows = []commandRow{
 	{say: "/model small", want: "From the next answer on, small writes here.", in: refusedTo},
 	{say: "/think", want: "The model thinks here: as much as it is configured to."},
 	{say: "/think high", want: "the model thinks here: high.", in: refusedTo},
+	{say: "/agent", want: "Nobody else answers here: the configuration binds no persona to this chat."},
 	{say: "/memory", want: "I remember nothing about you", in: ofThisChat},
 	{say: "/remember The bins are collected on Fridays.", want: "#1"},
 	{say: "/forget 1", want: "#1"},
