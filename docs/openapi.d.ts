@@ -137,6 +137,8 @@ export interface ConsoleLink {
 }
 /** Conversation is the head of a conversation. */
 export interface Conversation {
+  /** Agent is the persona that was chosen to answer; "": as configured. */
+  agent?: string;
   answering?: boolean;
   created?: string;
   /** Cursor is the "after" of the page that begins behind it, in lists. */
@@ -828,7 +830,7 @@ export interface Remembered {
   origins?: (string)[];
   /** Pinned facts come first in a prompt. */
   pinned?: boolean;
-  /** Scope is "chat:" and a key, or "person:", channel and id. */
+  /** Scope is "chat:" and a key, or "person:", channel and id; before that "agent:", a persona and ":", if only that one remembers it. */
   scope: string;
   text: string;
 }
@@ -887,6 +889,8 @@ export interface SettingNow {
 }
 /** Settings are a conversation's own. */
 export interface Settings {
+  /** Agent is the persona that was chosen to answer; "": as configured. */
+  agent?: string;
   metadata?: { [name: string]: unknown };
   /** instead of the configured one */
   model?: string;
@@ -923,6 +927,8 @@ export interface StandingPage {
 }
 /** Status is Info and the state of the queues. */
 export interface Status {
+  /** Agents say in lines which personas are bound where. */
+  agents?: (string)[];
   /** that Unsent belong to: one on IRC can be a hundred lines */
   answers?: number;
   channels?: { [name: string]: ChannelStatus };
@@ -1218,6 +1224,8 @@ export interface Operations {
       key: Key;
     };
     body: {
+      /** Agent is a persona that may answer in the conversation, or "" for the configured one. */
+      agent?: string;
       meta?: { [name: string]: unknown };
       model?: string;
       /** New allows a conversation that does not exist yet. Without it the result is ErrNotFound, because a mistyped key would appear in all lists. */

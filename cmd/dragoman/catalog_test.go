@@ -65,6 +65,9 @@ func TestFilters(t *testing.T) {
 	w.want([]string{"telegram:new\n  model    small-1\n\nNothing was said yet."}, "sessions", "show", "telegram:new")
 	w.want([]string{`"model": "small-1"`, `"messages": []`, `"generations": []`, `"summary": null`}, "sessions", "show", "telegram:new", "--json")
 	w.want([]string{"thinking high"}, "sessions", "set", "telegram:new", "reasoning=high")
+	w.want([]string{"agent    cook"}, "sessions", "set", "telegram:new", "agent=cook")
+	w.want([]string{"model    small-1"}, "sessions", "unset", "telegram:new", "agent")
+	w.fail(1, "a persona's name has 1 to 32 characters", "sessions", "set", "telegram:new", "agent=Big Cook")
 	w.fail(1, "reasoning is one of auto, none, minimal, low, medium, high, xhigh, max", "sessions", "set", "telegram:new", "reasoning=hard")
 	if out := w.want([]string{"model    small-1"}, "sessions", "unset", "telegram:new", "reasoning"); strings.Contains(out, "thinking") {
 		t.Errorf("a level that was unset stays:\n%s", out)

@@ -88,9 +88,26 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 		e.say("http.token goes on working, with the scope operate. A token for each program and person is better, because it can expire and be revoked alone: %s", e.command("token create NAME --scope chat"))
 	}
 	e.sayOpenAI(cfg)
+	e.sayChats(cfg)
+	if k.Online {
+		if err := e.checkOnline(cfg); unusable == nil {
+			unusable = err
+		}
+	}
+	return unusable
+}
+
+// sayChats says who may talk, and as what Dragoman answers where.
+func (e *env) sayChats(cfg *config.Config) {
 	e.say("Who may talk:")
 	for _, line := range cfg.Policy() {
 		e.say("  %s", line)
+	}
+	if bound := cfg.BoundAgents(); len(bound) > 0 {
+		e.say("Personas:")
+		for _, line := range bound {
+			e.say("  %s", sessions.Printable(line))
+		}
 	}
 	if prompted := cfg.Prompted(); len(prompted) > 0 {
 		e.say("Added to the system prompt:")
@@ -98,12 +115,6 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 			e.say("  %s", sessions.Printable(line))
 		}
 	}
-	if k.Online {
-		if err := e.checkOnline(cfg); unusable == nil {
-			unusable = err
-		}
-	}
-	return unusable
 }
 
 // checkTokens says that other machines can reach the page and nobody has a token for it.

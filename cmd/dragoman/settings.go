@@ -19,7 +19,7 @@ import (
 // count more than the configuration.
 type sessionsSetCmd struct {
 	keyArg
-	Settings []string `arg:"" help:"model=NAME, reasoning=LEVEL, system=TEXT, meta.NAME=VALUE (JSON, or text)."`
+	Settings []string `arg:"" help:"model=NAME, agent=NAME, reasoning=LEVEL, system=TEXT, meta.NAME=VALUE (JSON, or text)."`
 	newFlag
 }
 
@@ -31,7 +31,7 @@ func (k *sessionsSetCmd) Run(e *env, c *cli) error {
 			return &usageError{fmt.Sprintf("%q sets nothing: write NAME=VALUE, or use %s", oneLine(s), e.command("sessions unset"))}
 		}
 		if !change.Put(name, value) {
-			return &usageError{fmt.Sprintf("there is no setting %q: write model=…, reasoning=…, system=… or meta.NAME=…", oneLine(name))}
+			return &usageError{fmt.Sprintf("there is no setting %q: write model=…, agent=…, reasoning=…, system=… or meta.NAME=…", oneLine(name))}
 		}
 	}
 	return e.configure(c, k.Key, change)
@@ -41,14 +41,14 @@ func (k *sessionsSetCmd) Run(e *env, c *cli) error {
 // configuration again.
 type sessionsUnsetCmd struct {
 	keyArg
-	Settings []string `arg:"" help:"model, reasoning, system, meta.NAME."`
+	Settings []string `arg:"" help:"model, agent, reasoning, system, meta.NAME."`
 }
 
 func (k *sessionsUnsetCmd) Run(e *env, c *cli) error {
 	var change api.Change
 	for _, name := range k.Settings {
 		if !change.Put(name, "") {
-			return &usageError{fmt.Sprintf("there is no setting %q: write model, reasoning, system or meta.NAME", oneLine(name))}
+			return &usageError{fmt.Sprintf("there is no setting %q: write model, agent, reasoning, system or meta.NAME", oneLine(name))}
 		}
 	}
 	return e.configure(c, k.Key, change)
@@ -108,6 +108,9 @@ func settingsLines(s api.Settings, width int) string {
 	}
 	if s.Model != "" {
 		line("model", s.Model)
+	}
+	if s.Agent != "" {
+		line("agent", s.Agent)
 	}
 	if s.Reasoning != "" {
 		line("thinking", s.Reasoning)

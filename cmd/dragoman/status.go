@@ -93,6 +93,9 @@ func (e *env) status(s api.Status) {
 	for _, t := range s.OtherTroubles {
 		trouble(" of "+t.Model, t.Trouble)
 	}
+	for _, bound := range s.Agents {
+		line("agents", bound)
+	}
 	if s.Listen != "" {
 		line("page", "http://"+s.Listen)
 	}

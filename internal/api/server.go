@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/internal/people"
 	"dragoman/internal/respond"
 	"dragoman/internal/stream"
@@ -49,6 +50,9 @@ type Options struct {
 	Figures Figuring
 	// Models are those that a prompt may name, the usual one first. Nil: no daemon runs.
 	Models func() []ModelChoice
+	// MayAnswer is an error with a sentence if the persona of that name may not answer in k.
+	// Nil: no daemon runs, and nobody knows.
+	MayAnswer func(k channels.Key, name string) error
 	// Log has the newest records of the log. Nil: no daemon runs.
 	Log *LogTail
 	// Phones links channels to phones.

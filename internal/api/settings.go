@@ -21,6 +21,8 @@ type Change struct {
 	Key    channels.Key `json:"key"`
 	Model  *string      `json:"model,omitempty"`
 	System *string      `json:"system_prompt,omitempty"`
+	// Agent is a persona that may answer in the conversation, or "" for the configured one.
+	Agent *string `json:"agent,omitempty"`
 	// Reasoning is a level that model.reasoning accepts, or "" for that setting.
 	Reasoning *string                    `json:"reasoning,omitempty"`
 	Tag       []string                   `json:"tag,omitempty"`
@@ -39,6 +41,8 @@ func (c *Change) Put(name, value string) bool {
 	switch {
 	case name == "model":
 		c.Model = &value
+	case name == "agent":
+		c.Agent = &value
 	case name == "reasoning":
 		c.Reasoning = &value
 	case name == "system", name == "system_prompt":
@@ -99,6 +103,9 @@ func (c Change) check() error {
 	if c.Reasoning != nil && *c.Reasoning != "" && !slices.Contains(sessions.ReasoningLevels, *c.Reasoning) {
 		return refuse("reasoning", "reasoning is one of %s", strings.Join(sessions.ReasoningLevels, ", "))
 	}
+	if c.Agent != nil && *c.Agent != "" && !channels.IsName(*c.Agent) {
+		return refuse("agent", "a persona's name has 1 to 32 characters of a-z, 0-9, _ and -")
+	}
 	if c.Model != nil && len(*c.Model) > maxModelID {
 		return refuse("model", "a model's name has at most %d bytes", maxModelID)
 	}
@@ -130,6 +137,9 @@ func (c Change) apply(s *sessions.Settings) error {
 	if c.System != nil {
 		s.System = *c.System
 	}
+	if c.Agent != nil {
+		s.Agent = *c.Agent
+	}
 	if c.Reasoning != nil {
 		s.Reasoning = *c.Reasoning
 	}
@@ -145,6 +155,11 @@ func (s *server) configure(ctx context.Context, c Change) (now Settings, err err
 	}
 	if err := s.mustExist(ctx, c); err != nil {
 		return now, err
+	}
+	if c.Agent != nil && *c.Agent != "" && s.MayAnswer != nil {
+		if err := s.MayAnswer(c.Key, *c.Agent); err != nil {
+			return now, refuse("agent", "%s", err.Error())
+		}
 	}
 	var refused error
 	err = s.Store.Configure(ctx, c.Key, func(s *sessions.Settings) error {

@@ -35,7 +35,9 @@ type Info struct {
 	OldestTurnS float64                  `json:"oldest_turn_seconds,omitempty"`
 	Channels    map[string]ChannelStatus `json:"channels,omitempty"`
 	Policy      []string                 `json:"policy,omitempty"`
-	Warnings    []string                 `json:"warnings,omitempty"`
+	// Agents say in lines which personas are bound where.
+	Agents   []string `json:"agents,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
 	// Refused is the last reload, if it was refused, so that an older configuration
 	// counts.
 	Refused *RefusedReload `json:"refused_reload,omitempty"`

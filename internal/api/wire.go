@@ -26,6 +26,8 @@ type Usage struct {
 type Settings struct {
 	Model        string `json:"model,omitempty"`         // instead of the configured one
 	SystemPrompt string `json:"system_prompt,omitempty"` // instead of the configured one
+	// Agent is the persona that was chosen to answer; "": as configured.
+	Agent string `json:"agent,omitempty"`
 	// Reasoning is how much the model should think; "": as configured.
 	Reasoning string                     `json:"reasoning,omitempty"`
 	Tags      []string                   `json:"tags,omitempty"` // sorted, each once
@@ -33,7 +35,7 @@ type Settings struct {
 }
 
 func settingsOf(s sessions.Settings) Settings {
-	return Settings{Model: s.Model, SystemPrompt: s.System, Reasoning: s.Reasoning, Tags: s.Tags, Metadata: s.Metadata}
+	return Settings{Model: s.Model, SystemPrompt: s.System, Agent: s.Agent, Reasoning: s.Reasoning, Tags: s.Tags, Metadata: s.Metadata}
 }
 
 // Conversation is the head of a conversation.

@@ -257,6 +257,7 @@ func (d *Daemon) verbs() http.Handler {
 		o.Figures = figures{d}
 		o.Log = d.logTail()
 		o.Models = d.modelChoices
+		o.MayAnswer = d.gateway.MayAnswer
 		o.Listening = d.events
 		o.Talk = doors{d}
 		o.Approvals = approvals{d.book, d.gateway}
@@ -289,7 +290,7 @@ func (d *Daemon) info() api.Info {
 	cfg, disk := d.current.Load(), storage.DiskWarnings(d.cfg)
 	i := api.Info{
 		Version: d.opts.Version, Config: cfg.Source().String(), ConfigFile: cfg.Source().Path, StateDir: cfg.StateDir, Store: cfg.Store.Type,
-		Policy: cfg.Policy(), DiskFull: len(disk) > 0,
+		Policy: cfg.Policy(), Agents: cfg.BoundAgents(), DiskFull: len(disk) > 0,
 	}
 	if d.gateway != nil {
 		d.infoRunning(&i)
