@@ -17,7 +17,7 @@ import (
 // openAI serves OpenAI's API. It starts nothing.
 func (d *Daemon) openAI() http.Handler {
 	return openai.New(openai.Options{
-		Turns: givenTurns{d}, Rooms: openRooms{d}, Store: d.store, Models: d.offeredModels,
+		Turns: givenTurns{d}, Rooms: openRooms{d}, Store: d.store, Models: d.offeredModels, Agents: d.personas.Names,
 		Lend: d.files.Lend, MaxPicture: int64(d.cfg.Media.MaxImageBytes), Logger: d.log,
 	})
 }

@@ -3,12 +3,23 @@ package openai
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"dragoman/internal/respond"
 )
 
-// Model is the name under which the configured model answers, whatever it is.
+// Model is the name under which the configured model answers, whatever it is. A persona
+// answers under it, a slash and its own name.
 const Model = "dragoman"
+
+// agentOf is the persona that answers under a name; "" is none.
+func agentOf(model string) string {
+	name, is := strings.CutPrefix(model, Model+"/")
+	if !is {
+		return ""
+	}
+	return name
+}
 
 // model is an entry of the list of models.
 type model struct {
@@ -29,6 +40,12 @@ func (s *server) names() []string {
 		if name != "" && !slices.Contains(list, name) {
 			list = append(list, name)
 		}
+	}
+	if s.Agents == nil {
+		return list
+	}
+	for _, name := range s.Agents() {
+		list = append(list, Model+"/"+name)
 	}
 	return list
 }

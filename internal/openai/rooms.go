@@ -58,6 +58,9 @@ type Part struct {
 type Message struct {
 	Key      channels.Key
 	ID, Text string
+	// Agent, if not "", is the persona that the client asks for: it answers in the
+	// conversation from this message on.
+	Agent string
 	// Instructions are those of the client, for this message's turn.
 	Instructions string
 	Pictures     []channels.Attachment
@@ -176,7 +179,7 @@ func (s *server) converse(w http.ResponseWriter, r *http.Request, body []byte, a
 // message is the last message of a request, as it is said.
 func (s *server) message(ctx context.Context, a *asked, key channels.Key, id string) (Message, error) {
 	last := a.messages[len(a.messages)-1]
-	m := Message{Key: key, ID: id, Text: a.lastText, Instructions: a.instructions()}
+	m := Message{Key: key, ID: id, Text: a.lastText, Agent: agentOf(a.model), Instructions: a.instructions()}
 	for _, p := range last.Attachments {
 		ref, err := s.Rooms.Keep(ctx, a.pictures[p.File])
 		if err != nil {
@@ -192,7 +195,7 @@ func (s *server) message(ctx context.Context, a *asked, key channels.Key, id str
 // fits checks that the model and the messages of a request are those of a conversation.
 func (s *server) fits(ctx context.Context, a *asked, room Room) error {
 	answers := cmp.Or(room.Settings.Model, append(s.names(), "")[1])
-	if a.model != Model && a.model != answers {
+	if a.model != Model && a.model != answers && agentOf(a.model) == "" {
 		return &respond.Refusal{
 			Status: http.StatusUnprocessableEntity, Code: "model_differs", Param: "model", NoRepeat: true,
 			Sentence: fmt.Sprintf("This conversation is answered by %s. Ask for %s, or set its model.", answers, Model),

@@ -167,7 +167,8 @@ func (s *server) turn(ctx context.Context, who people.Principal, try *attempt, a
 	}
 	t.History.Messages = slices.Clone(a.messages[:last])
 	t.History.Settings.Reasoning = a.effort
-	if a.model != Model {
+	t.History.Settings.Agent = agentOf(a.model)
+	if a.model != Model && t.History.Settings.Agent == "" {
 		t.History.Settings.Model = a.model
 	}
 	return t, len(input), nil

@@ -53,6 +53,9 @@ type Options struct {
 	MaxPicture int64
 	// Models returns the names that a request may give besides [Model].
 	Models func() []string
+	// Agents returns the names of the personas, each of which is a model of its own. Nil:
+	// there are none.
+	Agents func() []string
 	// Beat is how often a stream shows a sign of life. 0: 15 s; clients give up after
 	// minutes, proxies after one.
 	Beat   time.Duration
