@@ -47,21 +47,7 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 		t.Input = append(t.Input, userMessage(m, r.g.opts.Now()))
 	}
 	if r.job != nil {
-		t.System = jobSystem
-		t.History.Settings, err = r.job.settings(ctx, r.g, r.claim.Key)
-		if err != nil {
-			return nil, &storeError{err}
-		}
-		t.Guard = r.guard(sessions.History{})
-		t.Operator = true
-		if r.job.reminder != "" { // it may do what its maker may
-			t.MayUseTools = r.mayUseTools
-			t.Operator, err = r.g.opts.People.IsOperator(ctx, *newest)
-			if err != nil {
-				return nil, &storeError{err}
-			}
-		}
-		return t, nil
+		return t, r.asJob(ctx, t, newest)
 	}
 	t.History, err = r.g.history(ctx, r.claim.Key)
 	if err != nil {
@@ -95,6 +81,26 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 	t.Input = append(notes, t.Input...)
 	t.Compact = r.compact
 	return t, nil
+}
+
+// asJob completes the agent's input for a job, which has no history.
+func (r *run) asJob(ctx context.Context, t *agent.Turn, newest *channels.Inbound) (err error) {
+	t.System = jobSystem
+	t.History.Settings, err = r.job.settings(ctx, r.g, r.claim.Key)
+	if err != nil {
+		return &storeError{err}
+	}
+	t.Guard = r.guard(sessions.History{})
+	t.Operator = true
+	if r.job.reminder == "" {
+		return nil
+	}
+	t.MayUseTools = r.mayUseTools // it may do what its maker may
+	t.Operator, err = r.g.opts.People.IsOperator(ctx, *newest)
+	if err != nil {
+		return &storeError{err}
+	}
+	return nil
 }
 
 // systemPrompt is the channel's part of the prompt, and what is known about the
