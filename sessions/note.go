@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -76,3 +77,21 @@ const (
 
 // Owner is the owner of a person's notes and counts: "telegram:42".
 func (s Sender) Owner() string { return s.Channel + ":" + s.ID }
+
+// JobsOwner is the owner of a job that somebody made by talking: "telegram:42" of
+// "telegram:42/r7". It is "" for a configured job.
+func JobsOwner(job string) string {
+	at := strings.LastIndex(job, "/")
+	if at < 0 || !strings.Contains(job[:at], ":") {
+		return ""
+	}
+	return job[:at]
+}
+
+// JobScope is the owner of what a job counts.
+func JobScope(job string) string { return jobPrefix + job }
+
+// JobOf is the job of a [JobScope].
+func JobOf(scope string) string { return strings.TrimPrefix(scope, jobPrefix) }
+
+const jobPrefix = "job/"

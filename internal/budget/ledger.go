@@ -3,7 +3,6 @@ package budget
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,11 +26,9 @@ type account struct {
 	owner string
 }
 
-// The owners of sums that package usage does not have.
-const (
-	jobPrefix = "job/"
-	everybody = "all"
-)
+// everybody is the owner of sums that package usage does not have. Those of a job have the
+// owner [sessions.JobScope].
+const everybody = "all"
 
 // dayForm is the form of sessions.Count.Day.
 const dayForm = "20060102"
@@ -94,7 +91,7 @@ func (r *rule) accountsOf(t admission.Turn) (all []account) {
 			}
 		case ofJob:
 			if t.Job != "" {
-				a.owner = jobPrefix + t.Job
+				a.owner = sessions.JobScope(t.Job)
 			}
 		}
 		if a.owner != "" && r.limitsOf(a) != (Limits{}) {
@@ -311,4 +308,4 @@ func (r *rule) release(k *ticket) {
 }
 
 // job is the name of the job whose account a is.
-func (a account) job() string { return strings.TrimPrefix(a.owner, jobPrefix) }
+func (a account) job() string { return sessions.JobOf(a.owner) }

@@ -290,9 +290,33 @@ func TestErased(t *testing.T) {
 	w.pass(9 * time.Hour)
 	want(t, strings.Join(w.delivered("telegram:42"), "|"), "")
 	want(t, strings.Join(w.delivered("telegram:-100"), "|"), "For Bob: bring tea")
+	want(t, w.outcomes(), "telegram:43/r1 28 19:00 ran \n")
 	if got := w.make(ann, at("call", "2026-11-30T09:00")); !strings.Contains(got, "(Europe/Berlin)") {
 		t.Errorf("after the erasure: %q, want that the zone is forgotten", got)
 	}
+}
+
+// Also what came due is erased: what became of it, and what a group remembers of it.
+func TestErasedAfterwards(t *testing.T) {
+	w := newWorld(t)
+	w.make(annThere, at("bring cake", "2026-11-28T12:00"))
+	w.make(annThere, at("bring forks", "2026-11-28T12:10"))
+	w.make(bobThere, at("bring tea", "2026-11-28T12:00"))
+	w.pass(5 * time.Hour)
+	_, err := w.store.Erase(t.Context(), sessions.Erasure{Senders: []sessions.Sender{{Channel: "telegram", ID: "42"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, w.outcomes(), "telegram:43/r1 28 11:00 ran \n")
+	h, err := w.store.History(t.Context(), channels.MustKey("telegram:-100"), sessions.HistoryLimit{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for _, m := range h.Messages {
+		said += m.Content + "|"
+	}
+	want(t, said, "[erased]|r1: For Bob: bring tea\n\n(was due at 12:00; I was not running)|")
 }
 
 // A reminder comes when the clocks of its zone say so, on days when they jump and on one

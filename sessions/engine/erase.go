@@ -78,24 +78,50 @@ func (x *eraser) erase(e sessions.Erasure) {
 	x.got.Files = slices.Sorted(maps.Keys(x.files))
 }
 
-// eraseOwners erases the notes and counts of everybody whom e names.
+// eraseOwners erases the notes and counts of everybody whom e names, and what became of their
+// jobs.
 func (x *eraser) eraseOwners(e sessions.Erasure) {
-	for _, owner := range ownersOf(e) {
-		for r := range x.records(rows.Record{Note: &sessions.Note{Owner: owner}}) {
-			x.changes.Removed = append(x.changes.Removed, r)
-			if !Derived(r.Note.Kind) {
-				x.got.Notes++
+	list := x.owned(e)
+	list = append(list, x.feedback(e)...)
+	x.changes.Removed = append(x.changes.Removed, list...)
+	x.got.Notes, x.got.Counts = countOwned(list)
+}
+
+// owned returns the notes and sums of everybody whom e names. What became of their jobs, and
+// what these have used, names them, too.
+func (v *view) owned(e sessions.Erasure) (list []rows.Record) {
+	owners := ownersOf(e)
+	jobs := map[string]bool{}
+	if len(owners) > 0 {
+		for r := range v.records(rows.Record{Occurrence: &sessions.Occurrence{}}) {
+			owner := sessions.JobsOwner(r.Occurrence.Job)
+			if owner != "" && slices.Contains(owners, owner) {
+				list = append(list, r)
+				jobs[r.Occurrence.Job] = true
 			}
 		}
-		for r := range x.records(rows.Record{Count: &sessions.Count{Owner: owner}}) {
-			x.changes.Removed = append(x.changes.Removed, r)
-			x.got.Counts++
+	}
+	for _, job := range slices.Sorted(maps.Keys(jobs)) {
+		owners = append(owners, sessions.JobScope(job))
+	}
+	for _, owner := range owners {
+		list = slices.AppendSeq(list, v.records(rows.Record{Note: &sessions.Note{Owner: owner}}))
+		list = slices.AppendSeq(list, v.records(rows.Record{Count: &sessions.Count{Owner: owner}}))
+	}
+	return list
+}
+
+// countOwned counts the notes and the sums of list. An outcome of a job is a note, for people.
+func countOwned(list []rows.Record) (notes, sums int) {
+	for _, r := range list {
+		switch {
+		case r.Count != nil:
+			sums++
+		case r.Occurrence != nil || !Derived(r.Note.Kind):
+			notes++
 		}
 	}
-	for _, r := range x.feedback(e) {
-		x.changes.Removed = append(x.changes.Removed, r)
-		x.got.Notes++
-	}
+	return notes, sums
 }
 
 // feedback returns the notes about answers in conversations that e erases, without those
@@ -148,17 +174,7 @@ func ownersOf(e sessions.Erasure) (owners []string) {
 func (s *Store) Owned(ctx context.Context, e sessions.Erasure) (notes, sums int, err error) {
 	v := s.view(ctx)
 	v.err = hasKey(e.Keys...)
-	for _, owner := range ownersOf(e) {
-		for r := range v.records(rows.Record{Note: &sessions.Note{Owner: owner}}) {
-			if !Derived(r.Note.Kind) {
-				notes++
-			}
-		}
-		for range v.records(rows.Record{Count: &sessions.Count{Owner: owner}}) {
-			sums++
-		}
-	}
-	notes += len(v.feedback(e))
+	notes, sums = countOwned(append(v.owned(e), v.feedback(e)...))
 	return notes, sums, s.wrap("owned", v.err)
 }
 

@@ -79,8 +79,8 @@ type Step struct {
 type Changes struct {
 	// Chats has each key once.
 	Chats []*Chat
-	// Removed are facts, pairings, quarantined messages, notes and sums to delete, by their
-	// names. A fact with ID 0 stands for all facts of its scope.
+	// Removed are facts, pairings, quarantined messages, notes, sums and occurrences to delete,
+	// by their names. No inbox row names a deleted occurrence. A fact with ID 0 stands for all facts of its scope.
 	Removed []Record
 	// Records replace those with the same name: facts, pairings, jobs, occurrences,
 	// quarantined messages and notes. A Store sets the counters in its Days.

@@ -24,6 +24,7 @@ var noteTests = map[string]func(*testing.T, *rig){
 	"Notes/Race":                      stickersRace,
 	"Notes/RemindOnce":                notesRemindOnce,
 	"Notes/RemindSeveral":             notesRemindSeveral,
+	"Notes/EraseOutcomes":             notesEraseOutcomes,
 	"Notes/RemindOfAPrompt":           notesRemindOfAPrompt,
 	"Counts/ImpossibleOnesAreRefused": countsAreRefused,
 	"Counts/AreSummedByDay":           countsAreSummed,

@@ -125,3 +125,46 @@ func notesRemindSeveral(t *testing.T, r *rig) {
 	must(t, r.MarkDead(ctx, h.Claim, list[0].ID, "gone"))
 	same(t, "outcomes of what nobody read", outcomes(), []string{"o/r2 failed", "o/r1 failed"})
 }
+
+// With a person, what became of their jobs is erased, and what these have used. Configured
+// jobs and those of others stay.
+func notesEraseOutcomes(t *testing.T, r *rig) {
+	ctx := t.Context()
+	for _, owner := range []string{"x:42", "x:421"} {
+		n := sessions.Note{Name: "r1", Data: raw(`1`), Due: noon}
+		must(t, r.ChangeNotes(ctx, "k", owner, putNotes([]sessions.Note{n})))
+		notes, err := r.Notes(ctx, sessions.NoteFilter{Kind: "k", Owner: owner})
+		must(t, err)
+		must(t, r.Remind(ctx, sessions.Reminding{
+			Note: notes[0], Key: key("x:room"), Occurrence: sessions.Occurrence{Job: owner + "/r1", Due: noon, Outcome: "ran"},
+			Replies: []sessions.Reply{{Label: sessions.Label{Kind: channels.KindJob, Job: owner + "/r1"}, Text: "call Ann"}},
+		}))
+		must(t, r.Count(ctx, sessions.Count{Kind: "tokens", Owner: "job/" + owner + "/r1", Day: "20260301", N: 5}))
+	}
+	must(t, r.Plan(ctx, "a/b", time.Time{}, noon))
+	must(t, r.Skip(ctx, "a/b", noon, noon.Add(time.Hour), "skipped", ""))
+	gone := sessions.Erasure{Senders: []sessions.Sender{{Channel: "x", ID: "42"}}}
+	notes, sums, err := r.Owned(ctx, gone)
+	must(t, err)
+	got, err := r.Erase(ctx, gone)
+	must(t, err)
+	if notes != 1 || sums != 1 || got.Notes != notes || got.Counts != sums {
+		t.Errorf("Owned = %d, %d and Erase = %+v; want one outcome and one sum", notes, sums, got)
+	}
+	list, err := r.Occurrences(ctx, "", 10)
+	must(t, err)
+	var left []string
+	for _, o := range list {
+		left = append(left, o.Job)
+	}
+	same(t, "the outcomes that are left", left, []string{"a/b", "x:421/r1"})
+	h := r.claim(t)
+	unsent, err := r.Unsent(ctx, h.Claim, 10)
+	must(t, err)
+	for _, d := range unsent { // also of whom nothing is left
+		must(t, r.MarkDead(ctx, h.Claim, d.ID, "gone"))
+	}
+	if list, err := r.Occurrences(ctx, "x:42/r1", 10); err != nil || len(list) > 0 {
+		t.Errorf("after a delivery is dead: %+v, %v; want nothing of them", list, err)
+	}
+}
