@@ -24,7 +24,8 @@ type jobsListCmd struct {
 func (k *jobsListCmd) Run(e *env, c *cli) error {
 	return listPage(e, c, k.JSON, api.ListJobs, api.None{}, func(jobs api.Page[api.Job]) {
 		if len(jobs.Data) == 0 {
-			e.say("No jobs. Add some under heartbeat.jobs in the configuration, or set heartbeat.target and write HEARTBEAT.md in the workspace.")
+			e.say("No reminders and no jobs. People ask for reminders by talking, like \"remind me tomorrow at nine to call Ann\".")
+			e.say("Add jobs under heartbeat.jobs in the configuration, or set heartbeat.target and write HEARTBEAT.md in the workspace.")
 			return
 		}
 		t := &table{head: []string{"NAME", "SCHEDULE", "TARGET", "NEXT", "LAST", "OUTCOME"}, less: []int{2, 4}}

@@ -59,7 +59,7 @@ func (j *oneJob) RunJob(_ context.Context, name string) error {
 
 func TestJobs(t *testing.T) {
 	w := newWorld(t)
-	w.want([]string{"No jobs. Add some under heartbeat.jobs"}, "jobs", "list")
+	w.want([]string{"People ask for reminders by talking", "Add jobs under heartbeat.jobs"}, "jobs", "list")
 	w.want([]string{"Nothing was due yet."}, "jobs", "log")
 	w.fail(1, "it is not running", "jobs", "run", "morning")
 	jobs := &oneJob{}
