@@ -28,7 +28,7 @@ export function Markdown({ text, growing }) {
 /** @param {HTMLElement} root */
 function name(root) {
   for (const box of root.querySelectorAll("pre:not([role]), .table:not([role])")) {
-    box.setAttribute("role", "region");
+    box.setAttribute("role", "group");
     box.setAttribute("aria-label", box.tagName === "PRE" ? t("Code") : t("Table"));
   }
 }

@@ -35,7 +35,7 @@ export function Approval({ of: a }) {
   return html`<section class="inset warn" aria-label=${t("Approval")}>
     <h2><${Icon} name="hand" small />${t("May Dragoman run {0}?", a.tool)}</h2>
     <p>${a.why.slice(0, 1).toUpperCase() + a.why.slice(1)}.</p>
-    <pre tabindex="0" role="region" aria-label=${t("Input of {0}", a.tool)}>${readable(a.arguments)}</pre>
+    <pre tabindex="0" role="group" aria-label=${t("Input of {0}", a.tool)}>${readable(a.arguments)}</pre>
     ${a.length > a.arguments.length && html`<p>${t("This is the beginning of {0} characters.", a.length)}</p>`}
     ${a.mine
     ? html`<div class="actions">

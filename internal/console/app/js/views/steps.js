@@ -31,8 +31,8 @@ function Step({ of: s, growing }) {
   const icon = runs ? "loader-circle" : s.failed ? "circle-alert" : "check";
   return html`<details class="step">
     <summary><${Icon} name=${icon} small spin=${runs} label=${runs ? t("runs") : s.failed ? t("failed") : t("done")} /><b>${s.tool}</b><span class="cut">${brief(s.input)}</span><span class="meta num">${s.took === undefined ? "" : took(s.took)}</span><span class="turn"><${Icon} name="chevron-right" small flip /></span></summary>
-    <div class="io"><p class="label">${t("Input")}</p><pre tabindex="0" role="region" aria-label=${t("Input of {0}", s.tool)}>${readable(s.input)}</pre>
-      ${s.result !== undefined && html`<p class="label">${s.failed ? t("Problem") : t("Result")}</p><pre tabindex="0" role="region" aria-label=${t("Result of {0}", s.tool)}>${s.result.slice(0, longest)}</pre>`}</div>
+    <div class="io"><p class="label">${t("Input")}</p><pre tabindex="0" role="group" aria-label=${t("Input of {0}", s.tool)}>${readable(s.input)}</pre>
+      ${s.result !== undefined && html`<p class="label">${s.failed ? t("Problem") : t("Result")}</p><pre tabindex="0" role="group" aria-label=${t("Result of {0}", s.tool)}>${s.result.slice(0, longest)}</pre>`}</div>
   </details>`;
 }
 
