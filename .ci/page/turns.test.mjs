@@ -1,0 +1,80 @@
+// What the page draws of a conversation follows from what the server has of it.
+import assert from "node:assert/strict";
+import path from "node:path";
+import test from "node:test";
+
+const { entriesOf, quoted, withQuote } = await import(path.join(import.meta.dirname, "../../internal/console/app/js/turns.js"));
+const me = { person: "operator", identities: ["operator"] };
+const at = (minute) => `2026-11-29T10:${String(minute).padStart(2, "0")}:00Z`;
+const said = (seq, role, content, more) => ({ seq, role, content, at: at(seq), turn: "web:x#1", ...more });
+
+/** A conversation of mine with these parts. */
+const talk = (parts) => ({
+  head: { key: "web:x", own: true, message_count: 0 }, messages: [], feed: [], approvals: [], dead: [], loaded: true, loading: false, ...parts,
+});
+
+/** The kinds and texts of entries, without the marks of days. */
+const shown = (parts, unsent = []) => entriesOf(talk(parts), unsent, me).filter((e) => e.kind !== "day").map((e) => `${e.kind} ${e.text ?? ""}`.trim());
+
+test("a turn is one answer with its calls", () => {
+  const messages = [
+    said(1, "user", "How late is it?"),
+    said(2, "assistant", "", { tool_calls: [{ id: "a", name: "time", arguments: "{}" }], usage: { input: 10, output: 1, cost: 0.5 } }),
+    said(3, "tool", "ten", { tool_call_id: "a", failed: true }),
+    said(4, "assistant", "It is ten.", { model: "m", usage: { input: 20, output: 2, cached: 5 } }),
+  ];
+  const [, question, answer, ...rest] = entriesOf(talk({ messages, feed: [{ seq: 2, kind: "answer", turn: "web:x#1", state: "sent", at: at(4), text: "" }] }), [], me);
+  assert.equal(rest.length, 0);
+  assert.equal(question.mine, true);
+  assert.deepEqual(answer.usage, { input: 30, output: 3, cached: 5, cost: 0.5 });
+  assert.deepEqual([answer.text, answer.model, answer.state, answer.took, answer.seq], ["It is ten.", "m", "sent", 180_000, 4]);
+  assert.deepEqual(answer.steps, [{ id: "a", tool: "time", input: "{}", at: at(2), result: "ten", failed: true, took: 60_000 }]);
+});
+
+test("what waits comes after the answer that grows, and keeps its place afterwards", () => {
+  const first = said(1, "user", "one");
+  const feed = [{ seq: 3, id: "f", from: "person", text: "two", at: at(2), waiting: true }];
+  assert.deepEqual(shown({ running: { turn: "web:x#1", messages: [{ ...first, seq: 0 }] }, feed }), ["person one", "answer", "person two"]);
+  const messages = [first, said(2, "assistant", "1", { at: at(9) }), said(3, "user", "two", { at: at(2), turn: "web:x#3" }), said(4, "assistant", "2", { at: at(10), turn: "web:x#3" })];
+  assert.deepEqual(shown({ messages, feed: [{ ...feed[0], waiting: false }] }), ["person one", "answer 1", "person two", "answer 2"]);
+});
+
+test("an edited message hides its earlier version", () => {
+  const messages = [said(1, "user", "old", { replaced_by: 3 }), said(2, "assistant", "to old", { replaced_by: 3 }), said(3, "user", "[edited]", { synthetic: true, replaces: 1 }), said(4, "user", "new", { turn: "web:x#4" })];
+  const entries = entriesOf(talk({ messages }), [], me).filter((e) => e.kind !== "day");
+  assert.deepEqual(entries.map((e) => e.kind), ["replaced", "person"]);
+  assert.deepEqual(entries[0].entries.map((e) => e.text), ["old", "to old"]);
+});
+
+test("a failure is said once, commands are shown, /stop is not", () => {
+  const messages = [said(1, "user", "hello"), said(2, "assistant", "Sorry.", { synthetic: true })];
+  const feed = [
+    { seq: 1, id: "a", from: "person", text: "hello", at: at(1) },
+    { seq: 2, id: "b", from: "dragoman", kind: "apology", turn: "web:x#1", text: "Sorry, because of that.", at: at(2) },
+    { seq: 3, id: "c", from: "person", text: "/help", at: at(3) },
+    { seq: 4, id: "d", from: "dragoman", kind: "command", text: "I know commands.", at: at(4) },
+    { seq: 5, id: "e", from: "person", text: "/stop", at: at(5) },
+  ];
+  assert.deepEqual(shown({ messages, feed }), ["person hello", "failure Sorry, because of that.", "person /help", "notice I know commands."]);
+});
+
+test("a question about a call stands in its answer, which does not grow", () => {
+  const running = { turn: "web:x#1", messages: [said(0, "user", "write it"), said(0, "assistant", "", { tool_calls: [{ id: "a", name: "write_file", arguments: "{}" }] })] };
+  const [, , answer] = entriesOf(talk({ running, approvals: [{ id: "q", turn: "web:x#1", state: "pending" }] }), [], me);
+  assert.deepEqual([answer.growing, answer.approvals.length, answer.steps.length], [false, 1, 1]);
+});
+
+test("lines about files are for the model, unsent messages come last", () => {
+  const messages = [said(1, "user", 'look\n[image "a.png", image/png, 3 kB, file x/y.png]', { attachments: [{ kind: "image", name: "a.png" }] })];
+  assert.deepEqual(shown({ messages }, [{ id: "u", key: "web:x", text: "later", at: at(0) }]), ["person look", "person later"]);
+});
+
+test("the mark New is before the first message that is new", () => {
+  const messages = [said(1, "user", "one"), said(2, "assistant", "1"), said(3, "user", "two", { turn: "web:x#3" })];
+  assert.deepEqual(shown({ messages, newFrom: 3 }), ["person one", "answer 1", "new", "person two"]);
+});
+
+test("quotes", () => {
+  assert.deepEqual(quoted(withQuote("a\nb", "and you?")), { quote: "a\nb", text: "and you?" });
+  assert.deepEqual(quoted("> only a quote"), { quote: "", text: "> only a quote" });
+});
