@@ -22,7 +22,7 @@ export async function reload(key) {
   try {
     const [messages, feed, running, approvals] = await Promise.all([
       get(path`conversations/${key}/messages`, { limit: pageSize }),
-      get(path`conversations/${key}/feed`, { limit: 100 }).catch(nothing),
+      get(path`conversations/${key}/feed`, { limit: pageSize }).catch(nothing),
       get(path`conversations/${key}/running`),
       get("approvals", { key, pending: true }).catch(nothing),
     ]);

@@ -5,13 +5,15 @@ import { useKeys } from "../keys.js";
 import { Dialog } from "../parts/dialog.js";
 import { Empty } from "../parts/empty.js";
 import { Icon } from "../parts/icon.js";
+import { Lazily } from "../parts/lazily.js";
 import { Toasts } from "../parts/toast.js";
 import { useRoute } from "../router.js";
 import { useStore } from "../store.js";
 import { t } from "../text.js";
-import { Keys } from "./keysheet.js";
 import { Nav } from "./nav.js";
 import { Talk } from "./talk.js";
+
+const sheet = () => import("./keysheet.js").then((module) => module.Keys);
 
 export function Shell() {
   const route = useRoute();
@@ -31,7 +33,7 @@ export function Shell() {
     </div>
     <${Nav} current=${route.view} keys=${() => showKeys(true)} />
     <${Toasts} />
-    <${Dialog} title=${t("Keys")} open=${keys} close=${() => showKeys(false)}><${Keys} /><//>
+    <${Dialog} title=${t("Keys")} open=${keys} close=${() => showKeys(false)}><${Lazily} load=${sheet} props=${{}} /><//>
   </div>`;
 }
 

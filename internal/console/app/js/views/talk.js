@@ -3,11 +3,13 @@
 import { html, useEffect } from "../../vendor/preact.js";
 import { loadList } from "../list.js";
 import { Empty } from "../parts/empty.js";
+import { Lazily } from "../parts/lazily.js";
 import { t } from "../text.js";
 import { Chat } from "./chat.js";
-import { Details } from "./details.js";
 import { Hello } from "./hello.js";
 import { List } from "./list.js";
+
+const details = () => import("./details.js").then((module) => module.Details);
 
 /** @param {{route: import("../router.js").Route}} props */
 export function Talk({ route }) {
@@ -17,7 +19,7 @@ export function Talk({ route }) {
   return html`<div class=${classes}>
     <${List} current=${route.key} />
     ${!route.key ? html`<${Nothing} />` : route.key === "new" ? html`<${Hello} />` : html`<${Chat} key=${route.key} of=${route.key} details=${route.details} hidden=${alone} />`}
-    ${route.details && route.key && html`<${Details} key=${route.key} of=${route.key} alone=${alone} />`}
+    ${route.details && route.key && html`<${Lazily} key=${route.key} load=${details} props=${{ of: route.key, alone }} meanwhile=${html`<aside class="details" aria-label=${t("Details")} />`} />`}
   </div>`;
 }
 
