@@ -65,7 +65,7 @@ func TestConfigurationReachesTheAgent(t *testing.T) {
 		},
 		Compaction: compaction, SummarizerWindow: 8000,
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(agent.Options{}, "Count", "Cannot", "Summarizer", "Models", "Logger", "OnSilentCut", "UnmarkedThoughts", "OnUnmarkedThoughts"), cmp.Comparer(func(x, y *time.Location) bool { return x.String() == y.String() })); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(agent.Options{}, "Count", "Cannot", "Summarizer", "Models", "Personas", "Logger", "OnSilentCut", "UnmarkedThoughts", "OnUnmarkedThoughts"), cmp.Comparer(func(x, y *time.Location) bool { return x.String() == y.String() })); diff != "" {
 		t.Errorf("the agent's options (-want +got):\n%s", diff)
 	}
 	if got.Cannot == nil {
