@@ -34,8 +34,8 @@ const (
 // attachmentArgs are the arguments of read_attachment.
 type attachmentArgs struct {
 	File   string `json:"file" jsonschema:"What follows the word file in the message's line, like telegram_7/k3….txt"`
-	Offset number `json:"offset,omitempty" jsonschema:"Byte to begin at; default 0"`
-	Limit  number `json:"limit,omitempty" jsonschema:"Most bytes to return"`
+	Offset number `json:"offset,omitempty" jsonschema:"Byte to begin at"`
+	Limit  number `json:"limit,omitempty" jsonschema:"Most bytes"`
 }
 
 var _ = builtin(func(n Needs) agent.Tool { return ReadAttachment(n.Attachments) })
@@ -45,7 +45,7 @@ var _ = builtin(func(n Needs) agent.Tool { return ReadAttachment(n.Attachments) 
 func ReadAttachment(files Attachments) agent.Tool {
 	return newReader(agent.Spec{
 		Name:        sessions.AttachmentTool,
-		Description: "Read a text file that was sent in this conversation. Long files come in pages: the first line says where the next one begins.",
+		Description: "Read a text file that was sent in this conversation. Long files come in pages.",
 		Origin:      sessions.OriginFile,
 		Keep:        30,
 		Chat:        true,

@@ -20,8 +20,8 @@ import (
 
 // fetchArgs are the arguments of web_fetch.
 type fetchArgs struct {
-	URL    string `json:"url" jsonschema:"Address that begins with https:// or http://"`
-	Offset number `json:"offset,omitempty" jsonschema:"Where in the text to begin; default 0"`
+	URL    string `json:"url" jsonschema:"Begins with https:// or http://"`
+	Offset number `json:"offset,omitempty" jsonschema:"Where in the text to begin"`
 }
 
 var _ = builtin(func(n Needs) agent.Tool { return WebFetch() })
@@ -36,7 +36,7 @@ func WebFetch() agent.Tool { return newFetcher(nil).tool() }
 func (f *fetcher) tool() agent.Tool {
 	t := newReader(agent.Spec{
 		Name:        "web_fetch",
-		Description: "Read a public web page or text file as plain text. Long ones come in pages: the first line says where the next one begins.",
+		Description: "Read a public web page or text file as plain text. Long ones come in pages.",
 		Effect:      agent.EffectOut, // but see fetchEffect
 		Origin:      sessions.OriginWeb,
 		Keep:        -20,

@@ -222,9 +222,9 @@ const (
 
 // searchArgs are the arguments of search_history.
 type searchArgs struct {
-	Query  string `json:"query" jsonschema:"Words to look for; messages with all of them come first"`
-	Limit  number `json:"limit,omitempty" jsonschema:"Most messages to return, up to 30; default 8"`
-	Before number `json:"before,omitempty" jsonschema:"Only messages before the one with this number"`
+	Query  string `json:"query" jsonschema:"Words to look for"`
+	Limit  number `json:"limit,omitempty" jsonschema:"Most messages, up to 30; default 8"`
+	Before number `json:"before,omitempty" jsonschema:"Only before the message with this number"`
 }
 
 var _ = builtin(func(n Needs) agent.Tool { return SearchHistory(n.Archive) })

@@ -27,8 +27,8 @@ const (
 
 // listArgs are the arguments of list_dir.
 type listArgs struct {
-	Path   string `json:"path,omitempty" jsonschema:"Folder relative to the workspace; default is the workspace itself"`
-	Offset number `json:"offset,omitempty" jsonschema:"How many entries to skip; default 0"`
+	Path   string `json:"path,omitempty" jsonschema:"Folder; default: all of the workspace"`
+	Offset number `json:"offset,omitempty" jsonschema:"Entries to skip"`
 }
 
 var _ = builtin(func(n Needs) agent.Tool { return ListDir(n.Workspace) })

@@ -110,7 +110,7 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 // rememberArgs are the arguments of remember.
 type rememberArgs struct {
 	Text  string `json:"text" jsonschema:"One fact in one sentence that is clear without this conversation"`
-	About whose  `json:"about,omitempty" jsonschema:"Whose memory: the person's (private chats only) or this chat's"`
+	About whose  `json:"about,omitempty" jsonschema:"Whose memory: me is the person's (private chats only)"`
 	// Replaces has the numbers of the facts that it corrects.
 	Replaces numbers `json:"replaces,omitempty" jsonschema:"Numbers of facts that this one corrects"`
 }
@@ -180,8 +180,8 @@ func remembered(c agent.Call, kept sessions.Kept) string {
 // recallArgs are the arguments of recall.
 type recallArgs struct {
 	Query string `json:"query,omitempty" jsonschema:"Words to look for"`
-	About whose  `json:"about,omitempty" jsonschema:"Whose memory: the person's (private chats only) or this chat's"`
-	Limit number `json:"limit,omitempty" jsonschema:"Most facts to return, up to 50; default 10"`
+	About whose  `json:"about,omitempty" jsonschema:"Whose memory"`
+	Limit number `json:"limit,omitempty" jsonschema:"Most facts, up to 50; default 10"`
 }
 
 var _ = builtin(func(n Needs) agent.Tool { return Recall(n.Facts) })
@@ -234,7 +234,7 @@ func Recall(f Facts) agent.Tool {
 // forgetArgs are the arguments of forget.
 type forgetArgs struct {
 	ID    number `json:"id" jsonschema:"The fact's number"`
-	About whose  `json:"about,omitempty" jsonschema:"Whose memory: the person's (private chats only) or this chat's"`
+	About whose  `json:"about,omitempty" jsonschema:"Whose memory"`
 }
 
 var _ = builtin(func(n Needs) agent.Tool { return Forget(n.Facts) })

@@ -18,9 +18,9 @@ import (
 
 // readArgs are the arguments of read_file.
 type readArgs struct {
-	Path   string `json:"path" jsonschema:"Path relative to the workspace, like notes/today.md"`
-	Offset number `json:"offset,omitempty" jsonschema:"Byte to begin at; default 0"`
-	Limit  number `json:"limit,omitempty" jsonschema:"Most bytes to return"`
+	Path   string `json:"path" jsonschema:"Like notes/today.md"`
+	Offset number `json:"offset,omitempty" jsonschema:"Byte to begin at"`
+	Limit  number `json:"limit,omitempty" jsonschema:"Most bytes"`
 }
 
 var _ = builtin(func(n Needs) agent.Tool { return ReadFile(n.Workspace) })
@@ -29,7 +29,7 @@ var _ = builtin(func(n Needs) agent.Tool { return ReadFile(n.Workspace) })
 func ReadFile(w *Workspace) agent.Tool {
 	return newReader(agent.Spec{
 		Name:        "read_file",
-		Description: "Read a text file in the workspace. Long files come in pages: the first line says where the next one begins.",
+		Description: "Read a text file in the workspace. Long files come in pages.",
 		Origin:      sessions.OriginFile,
 		Keep:        -30,
 	}, inWorkspace(w, func(_ context.Context, w *Workspace, c agent.Call, args readArgs) (string, error) {

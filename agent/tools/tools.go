@@ -73,10 +73,12 @@ func newReader[A any](spec agent.Spec, run func(context.Context, agent.Call, A) 
 }
 
 var argumentTypes = map[reflect.Type]*jsonschema.Schema{
-	reflect.TypeFor[number]():  {Type: "integer", Minimum: new(float64)},
+	reflect.TypeFor[number]():  {Type: "integer"},
 	reflect.TypeFor[numbers](): {Type: "array", Items: &jsonschema.Schema{Type: "integer"}},
 	reflect.TypeFor[whose]():   {Type: "string", Enum: []any{"me", "chat"}},
-	reflect.TypeFor[words]():   {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
+	// The model reads at schedule what it may hold, and each request has both.
+	reflect.TypeFor[changeRepeat](): {Type: "object"},
+	reflect.TypeFor[words]():        {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
 }
 
 func (t *tool[A]) Spec() agent.Spec { return t.spec }

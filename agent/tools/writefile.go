@@ -23,9 +23,9 @@ const tempName = ".dragoman-write.tmp"
 
 // writeArgs are the arguments of write_file.
 type writeArgs struct {
-	Path    string `json:"path" jsonschema:"Path relative to the workspace, like notes/today.md"`
-	Content string `json:"content" jsonschema:"The text to write"`
-	Append  bool   `json:"append,omitempty" jsonschema:"Add to the end instead of replacing; default false"`
+	Path    string `json:"path" jsonschema:"Like notes/today.md"`
+	Content string `json:"content" jsonschema:"The text"`
+	Append  bool   `json:"append,omitempty" jsonschema:"Add to its end"`
 }
 
 var _ = builtin(func(n Needs) agent.Tool { return WriteFile(n.Workspace) })
@@ -35,7 +35,7 @@ var _ = builtin(func(n Needs) agent.Tool { return WriteFile(n.Workspace) })
 func WriteFile(w *Workspace) agent.Tool {
 	return newTool(agent.Spec{
 		Name:        "write_file",
-		Description: "Write a text file in the workspace, replacing what it held, or adding to its end with append. Folders are made as needed.",
+		Description: "Write a text file in the workspace. It replaces what is there. Folders are made as needed.",
 		// Two calls may mean the same file, and a person or another chat may have
 		// changed it between a crash and the repeat.
 		Parallel:   false,
