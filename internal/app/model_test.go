@@ -163,3 +163,41 @@ summary: {preset: picoclaw, trigger: {messages: 3}, keep: {n: 1}, model: {name: 
 		t.Errorf("after a call of named that went well status tells of %q", got)
 	}
 }
+
+// A long conversation that changes to a model with a small window is summarised before that
+// model is asked. Nothing is lost: the transcript has all of it, and the model reads the
+// summary and the newest words.
+func TestASmallerModelReadsASummaryFirst(t *testing.T) {
+	t.Parallel()
+	server := agenttest.Serve(t, agenttest.Options{Models: []string{"main", "small"}, Reply: func(q *agenttest.Request) agenttest.Reply {
+		if len(q.Tools) == 0 {
+			return agenttest.TextReply("## Critical context\nThe person keeps bees and counts hives, part 1 to part 6.")
+		}
+		return nil
+	}})
+	r := newPlace(t, `model: {type: openai, base_url: "`+server.URL()+`", name: main, context_window: 100000, retries: 0, others: [{name: small, context_window: 6000}]}`).run()
+	page := r.page("")
+	for i := range 6 {
+		r.ask(page, fmt.Sprintf("part %d: ", i+1)+strings.Repeat("the person keeps bees and counts hives ", 60))
+	}
+	if got := r.ask(page, "/model small"); !strings.Contains(got, "what no longer fits is summarised first") {
+		t.Errorf("/model says %q", got)
+	}
+	before := len(server.Requests())
+	r.ask(page, "how many hives?")
+	var models []string
+	all := server.Requests()[before:]
+	for _, q := range all {
+		models = append(models, fmt.Sprintf("%s with %d tools", q.Model, min(len(q.Tools), 1)))
+	}
+	if want := []string{"main with 0 tools", "small with 1 tools"}; !slices.Equal(models[:min(2, len(models))], want) {
+		t.Fatalf("the requests go to %q, want the summary before the answer: %q", models, want)
+	}
+	asked := string(all[1].Body)
+	if !strings.Contains(asked, "part 1 to part 6") || !strings.Contains(asked, "how many hives?") || strings.Contains(asked, "part 1: ") {
+		t.Errorf("the small model reads %.3000s", asked)
+	}
+	if said := strings.Join(textsOf(r, page), "\n"); strings.Count(said, "part 1: ") != 2 || strings.Count(said, "part 6: ") != 2 {
+		t.Error("the transcript has lost something that was said")
+	}
+}
