@@ -56,6 +56,8 @@ type NewFact struct {
 	Text    string
 	Origins []Origin
 	From    channels.Key
+	// Beside are the scopes of the same person on other networks.
+	Beside []string
 	// Replaces are the numbers of facts that are no longer true.
 	Replaces []int64
 }

@@ -35,7 +35,7 @@ func (s *Store) Remember(ctx context.Context, scope string, n sessions.NewFact) 
 		return kept, s.wrap("remember", errNoScope)
 	}
 	err = s.update(ctx, "remember", func(st *step) (err error) {
-		kept, err = st.memory(scope).remember(n)
+		kept, err = st.memory(scope, n.Beside...).remember(n)
 		return err
 	})
 	return kept, err
@@ -44,24 +44,46 @@ func (s *Store) Remember(ctx context.Context, scope string, n sessions.NewFact) 
 // Recall finds facts by words, best first; an empty query lists the newest. It leaves out
 // what was replaced or forgotten.
 func (s *Store) Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error) {
-	var all []sessions.Fact
-	v := s.view(ctx)
-	if scope == "" {
-		v.err = errNoScope
+	found, err := s.RecallOf(ctx, []string{scope}, query, limit)
+	list := make([]sessions.Fact, 0, len(found))
+	for _, f := range found {
+		list = append(list, f.Fact)
 	}
-	for r := range v.records(factsOf(scope)) {
-		if r.Fact.Scope == scope && r.Fact.Gone.IsZero() {
-			all = append(all, r.Fact.Fact)
+	return list, err
+}
+
+// RecallOf is [Store.Recall] in several scopes at once.
+func (s *Store) RecallOf(ctx context.Context, scopes []string, query string, limit int) (found []sessions.FactRecord, err error) {
+	var all []sessions.Fact
+	of := map[int64]string{}
+	v := s.view(ctx)
+	for _, scope := range scopes {
+		if scope == "" {
+			v.err = errNoScope
+		}
+		for r := range v.records(factsOf(scope)) {
+			if r.Fact.Scope == scope && r.Fact.Gone.IsZero() {
+				all = append(all, r.Fact.Fact)
+				of[r.Fact.ID] = scope
+			}
 		}
 	}
 	if v.err != nil {
 		return nil, s.wrap("recall", v.err)
 	}
-	if strings.TrimSpace(query) != "" {
-		return bestFacts(query, all, limit), nil
+	if len(scopes) > 1 {
+		slices.SortFunc(all, byNumber)
 	}
-	slices.Reverse(all)
-	return all[:min(max(limit, 0), len(all))], nil
+	if strings.TrimSpace(query) != "" {
+		all = bestFacts(query, all, limit)
+	} else {
+		slices.Reverse(all)
+		all = all[:min(max(limit, 0), len(all))]
+	}
+	for _, f := range all {
+		found = append(found, sessions.FactRecord{Scope: of[f.ID], Fact: f})
+	}
+	return found, nil
 }
 
 // Forget takes a fact out of the memory. It is kept for [sessions.FactUndo], for
@@ -100,13 +122,13 @@ func (s *Store) changeFact(ctx context.Context, what, scope string, id int64, ch
 
 // UndoFacts takes back the newest replacement or forgetting in a scope. Called again, it
 // takes back the one before. Errors: ErrNotFound if there is none of the last
-// [sessions.FactUndo].
-func (s *Store) UndoFacts(ctx context.Context, scope string) (undone sessions.UndoneFacts, err error) {
-	if scope == "" {
+// [sessions.FactUndo]. Scopes beside it are the same person's: it takes back the newest of all.
+func (s *Store) UndoFacts(ctx context.Context, scope string, beside ...string) (undone sessions.UndoneFacts, err error) {
+	if scope == "" || slices.Contains(beside, "") {
 		return undone, s.wrap("undo", errNoScope)
 	}
 	err = s.update(ctx, "undo", func(st *step) (err error) {
-		undone, err = st.memory(scope).undo()
+		undone, err = st.memory(scope, beside...).undo()
 		return err
 	})
 	return undone, err

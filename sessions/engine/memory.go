@@ -17,38 +17,68 @@ import (
 // mostNear is how many neighbours of a fact are named.
 const mostNear = 5
 
-// memory is the facts of one scope within a step, in the order of their numbers.
+// memory is the facts of one scope within a step, in the order of their numbers, and of those
+// beside it, which are the same person's.
 type memory struct {
 	*step
-	scope string
+	scope string           // of new facts
+	of    map[int64]string // the scope of each fact
 	live  []sessions.Fact
 	gone  []sessions.Fact // replaced or forgotten, and can be brought back
 }
 
-// memory reads the facts of a scope, and deletes those that can no longer be brought back.
-func (st *step) memory(scope string) *memory {
-	m := &memory{step: st, scope: scope}
-	for r := range st.records(factsOf(scope)) {
-		f := r.Fact.Fact
-		switch {
-		case r.Fact.Scope != scope:
-		case f.Gone.IsZero():
-			m.live = append(m.live, f)
-		case isOver(&f, st.now):
-			m.remove(f)
-		default:
-			m.gone = append(m.gone, f)
+// memory reads the facts of a scope and those beside it, and deletes those that can no longer
+// be brought back.
+func (st *step) memory(scope string, beside ...string) *memory {
+	m := &memory{step: st, scope: scope, of: map[int64]string{}}
+	for _, one := range append([]string{scope}, beside...) {
+		for r := range st.records(factsOf(one)) {
+			if r.Fact.Scope == one {
+				m.read(one, r.Fact.Fact)
+			}
 		}
+	}
+	if len(beside) > 0 {
+		slices.SortFunc(m.live, byNumber)
+		slices.SortFunc(m.gone, byNumber)
 	}
 	return m
 }
 
+// read adds a fact of a scope.
+func (m *memory) read(scope string, f sessions.Fact) {
+	m.of[f.ID] = scope
+	switch {
+	case f.Gone.IsZero():
+		m.live = append(m.live, f)
+	case isOver(&f, m.now):
+		m.remove(f)
+	default:
+		m.gone = append(m.gone, f)
+	}
+}
+
+func byNumber(a, b sessions.Fact) int { return cmp.Compare(a.ID, b.ID) }
+
+// scopeOf is where a fact is stored.
+func (m *memory) scopeOf(f sessions.Fact) string { return cmp.Or(m.of[f.ID], m.scope) }
+
+// sizeOf is how many of list are in a scope.
+func (m *memory) sizeOf(list []sessions.Fact, scope string) (n int) {
+	for _, f := range list {
+		if m.scopeOf(f) == scope {
+			n++
+		}
+	}
+	return n
+}
+
 func (m *memory) put(f sessions.Fact) {
-	m.record(rows.Record{Fact: &sessions.FactRecord{Scope: m.scope, Fact: f}})
+	m.record(rows.Record{Fact: &sessions.FactRecord{Scope: m.scopeOf(f), Fact: f}})
 }
 
 func (m *memory) remove(f sessions.Fact) {
-	m.changes.Removed = append(m.changes.Removed, rows.Record{Fact: &sessions.FactRecord{Scope: m.scope, Fact: sessions.Fact{ID: f.ID}}})
+	m.changes.Removed = append(m.changes.Removed, rows.Record{Fact: &sessions.FactRecord{Scope: m.scopeOf(f), Fact: sessions.Fact{ID: f.ID}}})
 }
 
 // remember is [Store.Remember].
@@ -59,7 +89,7 @@ func (m *memory) remember(n sessions.NewFact) (kept sessions.Kept, err error) {
 	}
 	stored := slices.IndexFunc(m.live, sameAs(n.Text))
 	if stored < 0 {
-		if most := sessions.MostFacts(m.scope); len(m.live)-len(kept.Replaced) >= most {
+		if most := sessions.MostFacts(m.scope); m.sizeOf(m.live, m.scope)-m.sizeOf(kept.Replaced, m.scope) >= most {
 			return kept, fmt.Errorf("%w: the memory has %d facts", sessions.ErrTooMany, most)
 		}
 		kept.Fact = sessions.Fact{ID: m.lastFact() + 1, Text: n.Text, At: rules.Time(m.now), Origins: n.Origins}
@@ -136,8 +166,14 @@ func (m *memory) bury(f sessions.Fact, by string, when time.Time) {
 	f.ReplacedBy = by
 	m.put(f)
 	m.gone = append(m.gone, f)
-	if len(m.gone) > sessions.MostFacts(m.scope) {
-		oldest := slices.MinFunc(m.gone, func(a, b sessions.Fact) int { return a.Gone.Compare(b.Gone) })
+	scope := m.scopeOf(f)
+	if m.sizeOf(m.gone, scope) > sessions.MostFacts(scope) {
+		oldest := f
+		for _, other := range m.gone {
+			if m.scopeOf(other) == scope && other.Gone.Before(oldest.Gone) {
+				oldest = other
+			}
+		}
 		m.remove(oldest)
 		m.gone = slices.DeleteFunc(m.gone, func(f sessions.Fact) bool { return f.ID == oldest.ID })
 	}

@@ -36,6 +36,52 @@ func textsOf(list []sessions.Fact) (texts []string) {
 	return texts
 }
 
+// What one person said on two networks is one memory, and each fact stays where it was said.
+func factsOfOnePerson(t *testing.T, r *rig) {
+	ctx := t.Context()
+	const there = "person:y:7"
+	remember := func(text string, replaces ...int64) sessions.Kept {
+		t.Helper()
+		kept, err := r.Remember(ctx, me, sessions.NewFact{Text: text, Replaces: replaces, Beside: []string{there}})
+		must(t, err)
+		return kept
+	}
+	both := func(query string) (list []string) {
+		t.Helper()
+		found, err := r.RecallOf(ctx, []string{me, there}, query, 100)
+		must(t, err)
+		for _, f := range found {
+			list = append(list, f.Scope+" "+f.Text)
+		}
+		return list
+	}
+	tea := r.remember(t, there, "likes green tea")
+	r.remember(t, "person:z:1", "likes black tea")
+	kept := remember("likes white tea")
+	same(t, "near", textsOf(kept.Near), []string{"likes green tea"})
+	if again := remember("Likes green tea."); again.ID != tea.ID {
+		t.Errorf("the same words are #%d, want #%d", again.ID, tea.ID)
+	}
+	same(t, "both", both(""), []string{me + " likes white tea", there + " likes green tea"})
+	same(t, "both, by a word", both("green"), []string{there + " likes green tea"})
+	rome := remember("likes coffee", tea.ID, kept.ID)
+	same(t, "replaced", textsOf(rome.Replaced), []string{"likes green tea", "likes white tea"})
+	same(t, "both after that", both(""), []string{me + " likes coffee"})
+	undone, err := r.UndoFacts(ctx, me, there)
+	must(t, err)
+	same(t, "undone", textsOf(undone.Back), []string{"likes green tea", "likes white tea"})
+	same(t, "here alone", r.remembered(t, me, ""), []string{"likes white tea"})
+	same(t, "there alone", r.remembered(t, there, ""), []string{"likes green tea"})
+	_, err = r.Remember(ctx, me, sessions.NewFact{Text: "x", Replaces: []int64{tea.ID}})
+	is(t, "Remember instead of a fact of nobody beside", err, sessions.ErrNotFound)
+	for i := range sessions.MostFactsOfPerson - 1 {
+		r.remember(t, there, number("full", i))
+	}
+	remember("there is room here")
+	_, err = r.Remember(ctx, there, sessions.NewFact{Text: "and none there", Beside: []string{me}})
+	is(t, "Remember where it is full", err, sessions.ErrTooMany)
+}
+
 // undo returns what came back, and what was dropped.
 func (r *rig) undo(t *testing.T, scope string) []string {
 	t.Helper()
@@ -49,6 +95,7 @@ func (r *rig) undo(t *testing.T, scope string) []string {
 }
 
 var memoryTests = map[string]func(*testing.T, *rig){
+	"Facts/OfOnePersonInSeveralScopes": factsOfOnePerson,
 	"Facts/ReplacedAndUndone": func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		rome := r.remember(t, me, "lives in Rome")
