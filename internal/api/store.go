@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"dragoman/channels"
-	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
@@ -71,7 +70,9 @@ type People interface {
 type Facts interface {
 	Recall(ctx context.Context, scope, query string, limit int) ([]sessions.Fact, error)
 	Remember(ctx context.Context, scope string, n sessions.NewFact) (sessions.Kept, error)
-	people.Corrections
+	Forget(ctx context.Context, scope string, id int64) error
+	PinFact(ctx context.Context, scope string, id int64, pinned bool) error
+	UndoFacts(ctx context.Context, scope string, beside ...string) (sessions.UndoneFacts, error)
 }
 
 // Copies reads and writes records of whole conversations.

@@ -155,7 +155,7 @@ func (d *Daemon) known() func(context.Context, channels.Key, channels.Person, st
 		return nil
 	}
 	return func(ctx context.Context, k channels.Key, p channels.Person, own string) (string, []sessions.Origin, error) {
-		return tools.Known(ctx, people.Memory{Facts: d.store}, k, p, own, most)
+		return tools.Known(ctx, people.Memory{Facts: d.store, People: d.people}, k, p, own, most)
 	}
 }
 
@@ -173,7 +173,7 @@ func LoadConfig(o config.Options) (*config.Config, config.Source, error) {
 // only now is it known what else there is.
 func (d *Daemon) buildTools() ([]agent.Tool, error) {
 	box, err := toolbox.New(tools.Builtin(tools.Needs{
-		Workspace: d.workspace, Facts: people.Memory{Facts: d.store}, Archive: d.store, Attachments: d.files, Reminders: d.reminders,
+		Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Reminders: d.reminders,
 		Zone: zoneOf(d.cfg.Agent.TimeZone), Now: time.Now,
 	}))
 	if err != nil {

@@ -40,7 +40,7 @@ func startNets(t *testing.T, names ...string) *nets {
 	}
 	gw, err := gateway.New(storeOf(mem), &scripted{run: echo}, bindings, gateway.Options{
 		Logger: slog.New(slog.DiscardHandler), People: x.dir, Connections: people.NewConnections(x.dir),
-		Memory: people.Memory{Facts: mem}, Limits: gateway.Limits{RatePerMinute: -1},
+		Memory: people.Memory{Facts: mem, People: x.dir}, Limits: gateway.Limits{RatePerMinute: -1},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -68,7 +68,7 @@ func (g *Gateway) aboutMemory(ctx context.Context, m channels.Inbound, name stri
 func (g *Gateway) changeMemory(ctx context.Context, m channels.Inbound, name, scope string) (string, error) {
 	words := strings.Join(strings.Fields(arguments(m.Text)), " ")
 	if name == "memory" && words == "" {
-		return g.listMemory(ctx, scope, m.Private)
+		return g.listMemory(ctx, scope, m)
 	}
 	done, err := g.wasTaken(ctx, m)
 	if done || err != nil {
@@ -96,13 +96,13 @@ func (g *Gateway) wasTaken(ctx context.Context, m channels.Inbound) (bool, error
 	return slices.ContainsFunc(feed, func(it sessions.FeedItem) bool { return it.From == "person" && it.ID == m.ID }), err
 }
 
-func (g *Gateway) listMemory(ctx context.Context, scope string, private bool) (string, error) {
+func (g *Gateway) listMemory(ctx context.Context, scope string, m channels.Inbound) (string, error) {
 	facts, err := g.opts.Memory.Recall(ctx, scope, "", maxFactsKnown)
 	if err != nil {
 		return "", err
 	}
 	whom := "this chat"
-	if private {
+	if m.Private {
 		whom = "you"
 	}
 	if len(facts) == 0 {
@@ -115,7 +115,7 @@ func (g *Gateway) listMemory(ctx context.Context, scope string, private bool) (s
 			fmt.Fprintf(&b, "- and %d older ones\n", len(facts)-i)
 			break
 		}
-		fmt.Fprintf(&b, "- #%d, %s: %s\n", f.ID, aboutFact(f), strings.Join(strings.Fields(f.Text), " "))
+		fmt.Fprintf(&b, "- #%d, %s: %s\n", f.ID, aboutFact(f)+saidOn(f, m.Key), strings.Join(strings.Fields(f.Text), " "))
 	}
 	fmt.Fprintf(&b, "\n/forget %d makes me forget one, /remember followed by a sentence adds one, /memory pin %d keeps one in view.", facts[0].ID, facts[0].ID)
 	return b.String(), nil
@@ -136,6 +136,14 @@ func aboutFact(f sessions.Fact) string {
 		text += ", pinned"
 	}
 	return text
+}
+
+// saidOn is where a fact was said, if that was on another network than k's.
+func saidOn(f sessions.Fact, k channels.Key) string {
+	if f.From.IsZero() || f.From.Channel() == k.Channel() {
+		return ""
+	}
+	return ", said on " + f.From.Channel()
 }
 
 func dateOfFact(f sessions.Fact) string { return f.At.Format("2 January 2006") }
