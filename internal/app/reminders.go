@@ -12,7 +12,10 @@ import (
 
 // newReminders makes the book of what people asked to be reminded of.
 func (d *Daemon) newReminders() *reminders.Book {
-	return reminders.New(d.store, reminders.Options{Zone: d.zone, Approves: d.approves})
+	return reminders.New(d.store, reminders.Options{
+		Zone: d.zone, Approves: d.approves,
+		Together: func(ctx context.Context, identity string) ([]string, error) { return d.people.Together(ctx, identity) },
+	})
 }
 
 // approves reports whether somebody decides for others in shared chats. If the store does

@@ -135,19 +135,36 @@ func (b *Book) in(ctx context.Context, k channels.Key) (list []reminder, err err
 	return list, nil
 }
 
+// owners are the identities of the person who asks, that under which they ask first.
+func (b *Book) owners(ctx context.Context, a Asker) ([]string, error) {
+	owner, err := a.owner()
+	if err != nil {
+		return nil, err
+	}
+	all, err := b.o.Together(ctx, owner)
+	if err != nil {
+		return nil, fmt.Errorf("reminders: look up who %s is: %w", owner, err)
+	}
+	return all, nil
+}
+
 // visible lists what a may see: their own, in a shared chat only those of that chat, and
 // as an approver all of that chat.
 func (b *Book) visible(ctx context.Context, a Asker) (list []reminder, err error) {
-	owner, err := a.owner()
+	owners, err := b.owners(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	if !a.Private && b.o.Approves(ctx, a.Key, a.Person) {
 		return b.in(ctx, a.Key)
 	}
-	notes, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: Kind, Owner: owner})
-	if err != nil {
-		return nil, fmt.Errorf("reminders: list those of %s: %w", owner, err)
+	var notes []sessions.Note
+	for _, owner := range owners {
+		some, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: Kind, Owner: owner})
+		if err != nil {
+			return nil, fmt.Errorf("reminders: list those of %s: %w", owner, err)
+		}
+		notes = append(notes, some...)
 	}
 	list = readAll(notes)
 	if !a.Private {
@@ -165,14 +182,17 @@ func (b *Book) List(ctx context.Context, a Asker) (said string, err error) {
 	return b.lines(a, list), nil
 }
 
-// find is the one that a means by name.
+// find is the one that a means by name: in a private chat r7 is that of the identity under
+// which they ask, and r7@telegram one that they made on another network.
 func (b *Book) find(ctx context.Context, a Asker, name string) (reminder, error) {
-	name = cleanName(name)
+	name, on, _ := strings.Cut(cleanName(name), "@")
 	list, err := b.visible(ctx, a)
 	if err != nil {
 		return reminder{}, err
 	}
-	list = slices.DeleteFunc(list, func(r reminder) bool { return r.name != name })
+	list = slices.DeleteFunc(list, func(r reminder) bool {
+		return r.name != name || on != "" && !strings.EqualFold(on, r.owner) && on != channelOf(r.owner)
+	})
 	owner, err := a.owner()
 	if err != nil {
 		return reminder{}, err
@@ -183,10 +203,18 @@ func (b *Book) find(ctx context.Context, a Asker, name string) (reminder, error)
 		return list[own], nil
 	case len(list) == 0:
 		return reminder{}, refuse("there is no reminder %.40s here; list_jobs and /jobs show the numbers", name)
-	case len(list) > 1:
-		return reminder{}, refuse("%d people have a reminder %s here; they must change it themselves", len(list), name)
+	case a.Private && (on == "" || len(list) > 1):
+		return reminder{}, refuse("this person made reminder %s on another network: write %s@%s for that one", name, name, list[0].owner)
+	case len(list) == 1:
+		return list[0], nil
 	}
-	return list[0], nil
+	return reminder{}, refuse("%d people have a reminder %s here; they must change it themselves", len(list), name)
+}
+
+// channelOf is the network of an identity.
+func channelOf(identity string) string {
+	channel, _, _ := strings.Cut(identity, ":")
+	return channel
 }
 
 // Change changes when a reminder is due or, if it is the asker's own, what it says. A new
@@ -200,21 +228,22 @@ func (b *Book) Change(ctx context.Context, a Asker, name string, o heartbeat.Ord
 	if err != nil {
 		return "", err
 	}
-	owner, err := a.owner()
+	owners, err := b.owners(ctx, a)
 	if err != nil {
 		return "", err
 	}
+	own := slices.Contains(owners, found.owner)
 	words := o.Text+o.Prompt != ""
 	timed := o.When != heartbeat.When{}
 	switch {
 	case !words && !timed:
 		return "", refuse("write what to change: text, prompt, or when")
-	case found.owner != owner && words:
+	case !own && words:
 		return "", refuse("only its maker may change what it says; when it is due can be changed, or it can be cancelled")
 	}
 	zoneName, zone := found.Zone, b.zone(found.Zone)
-	if found.owner == owner {
-		zoneName, zone, err = b.zoneFor(ctx, a, owner, o)
+	if own {
+		zoneName, zone, err = b.zoneFor(ctx, a, owners[0], o)
 		if err != nil {
 			return "", err
 		}

@@ -5,7 +5,8 @@
 // be. A number such as r7 never means another reminder. Whoever asks sees and changes only
 // what they may: their own and, as an approver of a chat, those of that chat.
 //
-// A reminder is a note of its maker (see docs/decisions/0031-reminders.md). Each method is
+// A reminder is a note of its maker's identity; those of one person's identities are listed
+// and changed together (see docs/decisions/0031-reminders.md). Each method is
 // one durable step, so two calls at once do not undo each other, on whatever nodes.
 //
 // What happens when something does not go as planned:
@@ -14,6 +15,7 @@
 //	a time that is over, a rule without days  refused, with what time it is
 //	too many of a person                      refused, in the step that would add one
 //	too many of a chat                        refused; makers at the same moment may pass the limit by one each
+//	a number that two accounts of a person have  it means that of the network on which they ask
 //	the zone of a person is not known         the configuration's counts, and the answer says so
 //	no such number, or somebody else's        both are told as "no reminder r7 here"
 //	a note that cannot be read                it is listed as broken and can be cancelled
@@ -62,6 +64,9 @@ type Options struct {
 	// Approves reports whether who may change what others made in a shared chat. Default:
 	// no one may.
 	Approves func(ctx context.Context, k channels.Key, who channels.Person) bool
+	// Together returns the identities of the person that one belongs to, itself first.
+	// Default: each identity is a person.
+	Together func(ctx context.Context, identity string) ([]string, error)
 }
 
 // Book is the reminders of a store.
@@ -78,6 +83,9 @@ func New(store Store, o Options) *Book {
 	}
 	if o.Approves == nil {
 		o.Approves = func(context.Context, channels.Key, channels.Person) bool { return false }
+	}
+	if o.Together == nil {
+		o.Together = func(_ context.Context, identity string) ([]string, error) { return []string{identity}, nil }
 	}
 	o.Zone = cmp.Or(o.Zone, time.Local)
 	return &Book{store: store, o: o, wake: make(chan struct{}, 1)}

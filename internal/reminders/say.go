@@ -16,7 +16,7 @@ const maxShown = 80
 func (b *Book) say(a Asker, r reminder) string {
 	zone := b.zone(r.Zone)
 	var text strings.Builder
-	fmt.Fprintf(&text, "Reminder %s: ", r.name)
+	fmt.Fprintf(&text, "Reminder %s: ", b.nameFor(a, r))
 	if repeats := b.repeats(r); repeats != "" {
 		fmt.Fprintf(&text, "%s, first ", repeats)
 	}
@@ -97,9 +97,17 @@ func (b *Book) lines(a Asker, list []reminder) string {
 	return text.String()
 }
 
+// nameFor is how a names r: with the network, if they made it on another one.
+func (b *Book) nameFor(a Asker, r reminder) string {
+	if !a.Private || channelOf(r.owner) == a.Key.Channel() {
+		return r.name
+	}
+	return r.name + "@" + channelOf(r.owner)
+}
+
 // line writes a line of a list.
 func (b *Book) line(text *strings.Builder, a Asker, r reminder) {
-	fmt.Fprintf(text, "%s: ", r.name)
+	fmt.Fprintf(text, "%s: ", b.nameFor(a, r))
 	switch {
 	case r.broken:
 	case r.Paused != "":

@@ -17,6 +17,8 @@ const zoneKind = "zone"
 // zoneSetting is its data.
 type zoneSetting struct {
 	Zone string `json:"zone"`
+	// At is when they said it. Former versions did not keep it.
+	At time.Time `json:"at,omitzero"`
 }
 
 // SetZone keeps the zone of whoever asks, an IANA name like Europe/Rome.
@@ -29,7 +31,7 @@ func (b *Book) SetZone(ctx context.Context, a Asker, name string) (*time.Locatio
 	if err != nil {
 		return nil, err
 	}
-	data, err := json.Marshal(zoneSetting{zone.String()})
+	data, err := json.Marshal(zoneSetting{zone.String(), b.o.Now()})
 	if err != nil {
 		return nil, fmt.Errorf("reminders: write a zone: %w", err)
 	}
@@ -42,19 +44,33 @@ func (b *Book) SetZone(ctx context.Context, a Asker, name string) (*time.Locatio
 	return zone, nil
 }
 
-// zoneOf is the zone of an owner; "" and the configuration's if they have not said it.
+// zoneOf is the zone that the person of an identity said last, on any network; "" and the
+// configuration's if they have not said it.
 func (b *Book) zoneOf(ctx context.Context, owner string) (name string, zone *time.Location, err error) {
-	notes, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: zoneKind, Owner: owner, Name: zoneKind})
+	together, err := b.o.Together(ctx, owner)
 	if err != nil {
-		return "", nil, fmt.Errorf("reminders: read the zone of %s: %w", owner, err)
+		return "", nil, fmt.Errorf("reminders: look up who %s is: %w", owner, err)
 	}
-	var said zoneSetting
-	for _, n := range notes {
-		if json.Unmarshal(n.Data, &said) != nil {
-			said = zoneSetting{} // as if they had never said it
+	var newest zoneSetting
+	for _, one := range together {
+		notes, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: zoneKind, Owner: one, Name: zoneKind})
+		if err != nil {
+			return "", nil, fmt.Errorf("reminders: read the zone of %s: %w", one, err)
+		}
+		for _, n := range notes {
+			var said zoneSetting
+			if json.Unmarshal(n.Data, &said) != nil {
+				continue // as if they had never said it
+			}
+			if said.At.IsZero() {
+				said.At = n.At
+			}
+			if newest.Zone == "" || said.At.After(newest.At) {
+				newest = said
+			}
 		}
 	}
-	return said.Zone, b.zone(said.Zone), nil
+	return newest.Zone, b.zone(newest.Zone), nil
 }
 
 // zone is the zone of that name, or the configuration's for "" and one that is gone.

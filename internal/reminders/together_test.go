@@ -1,0 +1,92 @@
+package reminders_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"dragoman/heartbeat"
+	"dragoman/internal/reminders"
+)
+
+// One person has their reminders and one zone, wherever they ask; the numbers are those of the
+// network on which they ask.
+func TestRemindersOfOnePerson(t *testing.T) {
+	w := newWorld(t)
+	ann, annsDesk := asker("telegram:42", "42", "Ann"), asker("irc:ann", "account:ann", "ann")
+	annsDesk.Private = true
+	bob := asker("telegram:43", "43", "Bob")
+	one := []string{"telegram:42", "irc:account:ann"}
+	joined := true
+	w.book = reminders.New(w.store, reminders.Options{
+		Now: func() time.Time { return w.now }, Zone: time.UTC,
+		Together: func(_ context.Context, identity string) ([]string, error) {
+			if !joined || !slices.Contains(one, identity) {
+				return []string{identity}, nil
+			}
+			return append([]string{identity}, slices.DeleteFunc(slices.Clone(one), func(o string) bool { return o == identity })...), nil
+		},
+	})
+	for a, text := range map[*reminders.Asker]string{&ann: "phone", &annsDesk: "desk", &bob: "bob"} {
+		w.make(*a, heartbeat.Order{Text: text, When: heartbeat.When{In: "2h"}})
+	}
+	w.make(annsDesk, heartbeat.Order{Text: "second", When: heartbeat.When{In: "3h"}})
+	list := w.list(ann)
+	for _, want := range []string{"r1: ", "r1@irc: ", "r2@irc: ", "phone", "desk", "second", ", in irc:ann: "} {
+		if !strings.Contains(list, want) {
+			t.Errorf("the list on the phone lacks %q:\n%s", want, list)
+		}
+	}
+	if got := w.list(bob); strings.Contains(got, "phone") || strings.Contains(got, "desk") {
+		t.Errorf("bob sees %s", got)
+	}
+	for _, step := range []struct {
+		a            reminders.Asker
+		cancel, says string
+	}{
+		{bob, "r1@irc", "refused: there is no reminder"},
+		{ann, "r9@irc", "refused: there is no reminder"},
+		{ann, "r2", "refused: this person made reminder r2 on another network: write r2@irc:account:ann"},
+		{ann, "r2@irc", "Cancelled reminder r2: second"},
+		{ann, "r1", "Cancelled reminder r1: phone"},
+		{ann, "r1", "refused: this person made reminder r1 on another network"},
+		{ann, "r1@IRC:account:ANN", "Cancelled reminder r1: desk"},
+		{annsDesk, "r1", "refused: there is no reminder"},
+	} {
+		if got := w.said(w.book.Cancel(t.Context(), step.a, step.cancel)); !strings.HasPrefix(got, step.says) {
+			t.Errorf("cancel %s: %q, want %q", step.cancel, got, step.says)
+		}
+	}
+	zone := func(a reminders.Asker, name string) {
+		t.Helper()
+		w.now = w.now.Add(time.Minute)
+		if _, err := w.book.SetZone(t.Context(), a, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := func(a reminders.Asker) string {
+		t.Helper()
+		said := w.make(a, heartbeat.Order{Text: "x", When: heartbeat.When{At: "2026-12-24T18:00"}})
+		_, said, _ = strings.Cut(said, "(")
+		said, _, _ = strings.Cut(said, ")")
+		return said
+	}
+	zone(ann, "Europe/Rome")
+	zone(annsDesk, "Asia/Tokyo")
+	if got := in(ann); got != "Asia/Tokyo" {
+		t.Errorf("the zone on the phone is %s, want what was said last", got)
+	}
+	zone(ann, "Europe/Rome")
+	if got := in(annsDesk); got != "Europe/Rome" {
+		t.Errorf("the zone at the desk is %s, want what was said last", got)
+	}
+	joined = false
+	if got := in(annsDesk); got != "Asia/Tokyo" {
+		t.Errorf("the zone at the desk is %s afterwards, want what was said there", got)
+	}
+	if got := w.list(ann); strings.Contains(got, "irc") {
+		t.Errorf("the list on the phone afterwards: %s", got)
+	}
+}
