@@ -8,10 +8,11 @@ import { change } from "./store.js";
 import { speak } from "./text.js";
 import { Shell } from "./views/shell.js";
 
+const languages = ["de"]; // beside English: the files in texts
 const theme = kept("theme");
 if (theme) document.documentElement.dataset.theme = theme;
 restore();
-await speak(kept("language") ?? "en");
+await speak(kept("language") ?? languages.find((name) => navigator.language.startsWith(name)) ?? "en");
 
 // start draws at once, and asks again for who is there until the server answers.
 async function start() {
