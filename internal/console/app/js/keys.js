@@ -49,5 +49,7 @@ function pressed(event, sheet) {
 function step(by) {
   const rows = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".row")]);
   const at = rows.findIndex((row) => row.hasAttribute("aria-current"));
-  rows[Math.max(0, Math.min(rows.length - 1, at + by))]?.click();
+  const row = rows[Math.max(0, Math.min(rows.length - 1, at + by))];
+  row?.focus(); // with the focus nowhere, the composer would take it, and the next letter
+  row?.click();
 }

@@ -24,7 +24,7 @@ export async function reload(key) {
       get(path`conversations/${key}/messages`, { limit: pageSize }),
       get(path`conversations/${key}/feed`, { limit: pageSize }).catch(nothing),
       get(path`conversations/${key}/running`),
-      get("approvals", { key, pending: true }).catch(nothing),
+      get("approvals", { key, limit: pageSize }).catch(nothing),
     ]);
     const head = messages.data.length === 0 && isRoom(key) && !known(key) ? undefined : await get(path`conversations/${key}`).catch(noConversation);
     const talk = now().talks[key];

@@ -220,16 +220,17 @@ function between(said, beside) {
  * @param {import("./types.js").Talk} talk
  */
 function grow(entries, talk) {
+  for (const e of entries) e.approvals = talk.approvals.filter((a) => e.kind === "answer" && a.turn === e.turn && a.state !== "pending");
   const turn = talk.running?.turn;
-  const asking = talk.approvals.filter((a) => a.turn === turn || a.state === "pending");
+  const asking = talk.approvals.filter((a) => a.state === "pending");
   if (!turn && asking.length === 0) return;
   let last = entries.findLast((e) => e.kind === "answer" && e.turn === (turn || asking[0].turn));
   if (!last) {
     last = { kind: "answer", id: `a${turn}`, at: new Date().toISOString(), turn: turn || asking[0].turn, text: "", steps: [] };
     entries.push(last);
   }
-  last.approvals = asking;
-  last.growing = asking.every((a) => a.state !== "pending");
+  last.approvals = [...(last.approvals ?? []), ...asking];
+  last.growing = asking.length === 0;
 }
 
 // dated puts a mark before each day, and one before what is new.

@@ -9,7 +9,11 @@ const shown = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /** @param {{of: import("../types.js").Attachment[], talkKey: string, seq?: number}} props */
 export const Files = ({ of, talkKey, seq }) => html`<div class="files">
-  ${of.map((file, n) => (file.file && seq && shown.includes(file.type ?? "") ? html`<${Picture} of=${file} address=${address(talkKey, seq, n)} />` : html`<${File} of=${file} address=${seq && file.file ? address(talkKey, seq, n).href : undefined} />`))}
+  ${of.map((file, n) => {
+    if (!file.file || !seq) return html`<${File} of=${file} />`;
+    const Shown = shown.includes(file.type ?? "") ? Picture : file.type?.startsWith("audio/") ? Sound : undefined;
+    return Shown ? html`<${Shown} of=${file} address=${address(talkKey, seq, n)} />` : html`<${File} of=${file} address=${address(talkKey, seq, n).href} />`;
+  })}
 </div>`;
 
 /**
@@ -25,9 +29,27 @@ function File({ of: file, address }) {
   return address ? html`<a class="file" href=${address} download=${file.name || "file"}>${words}</a>` : html`<span class="file">${words}</span>`;
 }
 
-// Picture fetches a picture, because the server sends every file as one to save.
 /** @param {{of: import("../types.js").Attachment, address: URL}} props */
 function Picture({ of: file, address }) {
+  const { source, failed, setFailed } = useFile(file, address);
+  if (failed) return html`<${File} of=${file} address=${address.href} />`;
+  if (!source) return html`<div class="picture bone" role="status" aria-label=${t("Loading")} />`;
+  return html`<a href=${source} target="_blank" rel="noopener"><img class="picture" src=${source} alt=${file.name || t("Picture")} onError=${() => setFailed(true)} /></a>`;
+}
+
+/** @param {{of: import("../types.js").Attachment, address: URL}} props */
+function Sound({ of: file, address }) {
+  const { source, failed } = useFile(file, address);
+  if (failed || !source) return html`<${File} of=${file} address=${address.href} />`;
+  return html`<audio class="sound" controls src=${source} aria-label=${file.name || t("Voice message")} />`;
+}
+
+// useFile fetches a file, because the server sends each as one to save.
+/**
+ * @param {import("../types.js").Attachment} file
+ * @param {URL} address
+ */
+function useFile(file, address) {
   const [source, setSource] = useState("");
   const [failed, setFailed] = useState(false);
   useEffect(() => {
@@ -38,7 +60,5 @@ function Picture({ of: file, address }) {
     }, () => setFailed(true));
     return () => URL.revokeObjectURL(made);
   }, [address.href]);
-  if (failed) return html`<${File} of=${file} address=${address.href} />`;
-  if (!source) return html`<div class="picture bone" role="status" aria-label=${t("Loading")} />`;
-  return html`<a href=${source} target="_blank" rel="noopener"><img class="picture" src=${source} alt=${file.name || t("Picture")} onError=${() => setFailed(true)} /></a>`;
+  return { source, failed, setFailed };
 }
