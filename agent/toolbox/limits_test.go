@@ -22,12 +22,16 @@ func TestCannot(t *testing.T) {
 		tools []agent.Spec
 		want  string // "" if nothing is missing
 	}{
-		"none":                    {nil, all},
-		"one of a server":         {[]agent.Spec{spec("cal__add", "Set an alarm for a time.")}, strings.TrimPrefix(all, "remind anybody of something or act later, ")},
-		"without the first":       {everything[1:], "remind anybody of something or act later"},
-		"without the last":        {everything[:7], "make pictures"},
-		"without two":             {everything[2:], "remind anybody of something or act later or write to other people or chats"},
-		"a history is no search":  {append([]agent.Spec{spec("search_history", "Search everything that was said.")}, append(everything[:2:2], everything[3:]...)...), "search the web"},
+		"none":                   {nil, all},
+		"one of a server":        {[]agent.Spec{spec("cal__add", "Set an alarm for a time.")}, strings.TrimPrefix(all, "remind anybody of something or act later, ")},
+		"without the first":      {everything[1:], "remind anybody of something or act later"},
+		"without the last":       {everything[:7], "make pictures"},
+		"without two":            {everything[2:], "remind anybody of something or act later or write to other people or chats"},
+		"a history is no search": {append([]agent.Spec{spec("search_history", "Search everything that was said.")}, append(everything[:2:2], everything[3:]...)...), "search the web"},
+		"looking is not keeping": {
+			append([]agent.Spec{spec("recall", "Look up remembered facts."), spec("list_jobs", "List the person's reminders.")}, append(everything[1:5:5], everything[6:]...)...),
+			"remind anybody of something or act later or remember anything beyond this conversation",
+		},
 		"everything":              {everything, ""},
 		"a name in other letters": {append(everything[:7:7], spec("MakeImage", "")), ""},
 	} {
