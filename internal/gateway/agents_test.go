@@ -219,6 +219,10 @@ func TestAgentOfAJob(t *testing.T) {
 		if got := w.now(); got.Agent != "cook" || got.Model != "small" {
 			t.Errorf("after the choice the job runs as %q with the model %q", got.Agent, got.Model)
 		}
+		w.remind("1", "look once more")
+		if got := w.now(); got.Agent != "cook" || got.Model != "small" {
+			t.Errorf("a reminder's prompt runs as %q with the model %q", got.Agent, got.Model)
+		}
 	})
 }
 

@@ -56,7 +56,7 @@ var commandRows = []commandRow{
 	{say: "/model small", want: "From the next answer on, small writes here.", in: refusedTo},
 	{say: "/think", want: "The model thinks here: as much as it is configured to."},
 	{say: "/think high", want: "the model thinks here: high.", in: refusedTo},
-	{say: "/agent", want: "Nobody else answers here: the configuration binds no persona to this chat."},
+	{say: "/agent", want: "Nobody else answers here: the configuration binds no persona to this chat.", in: map[string]string{"page": "dragoman answers here."}},
 	{say: "/memory", want: "I remember nothing about you", in: ofThisChat},
 	{say: "/remember The bins are collected on Fridays.", want: "#1"},
 	{say: "/forget 1", want: "#1"},
@@ -82,9 +82,10 @@ type speaker struct {
 	menu  func() []string // the commands that the network offers for completion; nil: it has none
 }
 
-// commandModels configures two models, so that there is a choice.
+// commandModels configures two models, and on the page two personas, so that there is a choice.
 func commandModels(h *house) string {
-	return fmt.Sprintf("model: {type: openai, base_url: %s, name: fake, context_window: 100000, retries: 0, others: [{name: small}]}", h.model.URL())
+	return fmt.Sprintf("model: {type: openai, base_url: %s, name: fake, context_window: 100000, retries: 0, others: [{name: small}]}\n"+
+		"agents: {cook: {prompt: You are a cook.}}\nbind: [{match: web, agent: [dragoman, cook]}]", h.model.URL())
 }
 
 // commandNetworks are the columns of the matrix. Each starts one daemon.
