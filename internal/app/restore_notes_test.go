@@ -43,8 +43,8 @@ func TestRestoreLeavesOutTokens(t *testing.T) {
 		left  int
 		notes []string
 	}{
-		{false, 2, []string{"approval decided", "stickers gold"}},
-		{true, 0, []string{"approval decided", "approval pending", "stickers gold", "token laptop"}},
+		{false, 3, []string{"approval decided", "stickers gold"}},
+		{true, 0, []string{"approval decided", "approval pending", "leaving person", "stickers gold", "token laptop"}},
 	} {
 		f, err := os.Open(file)
 		if err != nil {
@@ -102,6 +102,7 @@ func fillNotes(t *testing.T, path string) {
 	for kind, list := range map[string][]sessions.Note{
 		"token":    {{Name: "laptop"}},
 		"approval": {{Name: "pending", Due: time.Now().Add(time.Hour)}, {Name: "decided"}},
+		"leaving":  {{Name: "person", Due: time.Now().Add(time.Hour)}},
 		"stickers": {{Name: "gold", Due: time.Now().Add(time.Hour)}},
 	} {
 		err = errors.Join(err, s.ChangeNotes(t.Context(), kind, "x:1", func([]sessions.Note) ([]sessions.Note, []string, error) { return list, nil, nil }))

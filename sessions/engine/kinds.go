@@ -75,6 +75,9 @@ var lives = map[string]life{
 	// A decision is looked up for as long as people argue about it. One that is pending has
 	// a Due, and the moment that it was asked for is over when a backup is restored.
 	"approval": {due: 90 * day, undated: 90 * day, secret: pending},
+	// Somebody who wants to be erased has ten minutes to confirm it. A backup is older than
+	// what they wrote since, so they ask again.
+	"leaving": {due: day, most: 1, secret: pending},
 	// What is always allowed in a chat is, until somebody takes it back. An old backup may
 	// have what was taken back since.
 	"always": {most: 100, secret: secret},
