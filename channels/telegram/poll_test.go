@@ -184,17 +184,6 @@ func TestWebhook(t *testing.T) {
 	n.run(t, n.open(t, telegram.Options{})).Wait(t, 1)
 }
 
-func TestCommandsAreRegistered(t *testing.T) {
-	n := newNetwork(t)
-	c := n.open(t, telegram.Options{})
-	c.SetCommands([]channels.Command{{Name: "new", Help: "begin again"}, {Name: "Not-Valid", Help: "x"}, {Name: "stop", Help: ""}})
-	n.run(t, c)
-	n.waitFor(t, "commands", func() bool { return len(n.Commands()) > 0 })
-	if diff := cmp.Diff([]botapi.Command{{Command: "new", Description: "begin again"}}, n.Commands()); diff != "" {
-		t.Errorf("commands (-want +got):\n%s", diff)
-	}
-}
-
 func TestOffsetIsSentOnce(t *testing.T) {
 	n := newNetwork(t)
 	inbox := n.run(t, n.open(t, telegram.Options{PollTimeout: time.Second}))

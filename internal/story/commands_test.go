@@ -110,8 +110,8 @@ func onTelegram(t *testing.T, inGroup bool) speaker {
 		say = func(text string) { group.Say(ann, inATelegramGroup(text)) }
 	}
 	return speaker{say: say, heard: func() []string { return h.api.FromBot(chat) }, menu: func() (names []string) {
-		h.until("the menu", func() bool { return len(h.api.Commands()) > 0 })
-		for _, c := range h.api.Commands() {
+		h.until("the menu", func() bool { return len(h.api.Commands(chat)) > 0 })
+		for _, c := range h.api.Commands(chat) {
 			names = append(names, c.Command)
 		}
 		return names

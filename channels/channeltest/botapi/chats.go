@@ -298,11 +298,21 @@ func (s *Server) Count(method string) int {
 	return s.counts[strings.ToLower(method)]
 }
 
-// Commands are what setMyCommands set last.
-func (s *Server) Commands() []Command {
+// Commands are those that a chat offers: the ones of the most exact scope that has any.
+// Positive ids are private chats.
+func (s *Server) Commands(chat int64) []Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.commands)
+	kind := "all_private_chats"
+	if chat < 0 {
+		kind = "all_group_chats"
+	}
+	for _, where := range []scope{{"chat", chat}, {kind, 0}, {"default", 0}} {
+		if list := s.menus[where]; len(list) > 0 {
+			return slices.Clone(list)
+		}
+	}
+	return nil
 }
 
 // Until waits until done, which is asked again after every change, and

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -34,11 +35,58 @@ func (s *Server) setMyCommands(_ *http.Request, p params) answer {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.commands = commands
+	where, no := s.scopeOf(p)
+	if no != nil {
+		return *no
+	}
+	s.menus[where] = commands
 	return answer{result: true}
 }
 
-func (s *Server) getMyCommands(*http.Request, params) answer { return answer{result: s.Commands()} }
+// scope says whose commands are meant.
+type scope struct {
+	Type   string `json:"type"`
+	ChatID int64  `json:"chat_id"`
+}
+
+// scopes are the types that are known here. Those of members and administrators are not.
+var scopes = []string{"default", "all_private_chats", "all_group_chats", "chat"}
+
+// scopeOf is the scope that a call names. The caller holds the lock.
+func (s *Server) scopeOf(p params) (where scope, no *answer) {
+	where.Type = "default"
+	var bad answer
+	switch {
+	case p.str("scope") != "" && !p.into("scope", &where), !slices.Contains(scopes, where.Type):
+		bad = badRequest("can't parse BotCommandScope")
+	case where.Type == "chat" && s.chats[where.ChatID] == nil:
+		bad = badRequest("chat not found")
+	default:
+		return where, nil
+	}
+	return where, &bad
+}
+
+func (s *Server) getMyCommands(_ *http.Request, p params) answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	where, no := s.scopeOf(p)
+	if no != nil {
+		return *no
+	}
+	return answer{result: append([]Command{}, s.menus[where]...)}
+}
+
+func (s *Server) deleteMyCommands(_ *http.Request, p params) answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	where, no := s.scopeOf(p)
+	if no != nil {
+		return *no
+	}
+	delete(s.menus, where)
+	return answer{result: true}
+}
 
 // target finds the chat and topic that a call names. The caller holds the lock.
 func (s *Server) target(p params) (*Chat, int64, *answer) {

@@ -83,7 +83,7 @@ type Server struct {
 	calls    []Call
 	counts   map[string]int
 	faults   []*Fault
-	commands []Command
+	menus    map[scope][]Command
 	hooked   hooked
 	presses  []*Press
 	admins   map[int64]bool
@@ -122,7 +122,7 @@ func Start(addr string, o Options) (*Server, error) {
 	}
 	s := &Server{
 		o: o, url: "http://" + l.Addr().String(), served: make(chan struct{}),
-		conns: map[net.Conn]struct{}{}, chats: map[int64]*Chat{}, files: map[string]*file{}, counts: map[string]int{},
+		conns: map[net.Conn]struct{}{}, chats: map[int64]*Chat{}, files: map[string]*file{}, counts: map[string]int{}, menus: map[scope][]Command{},
 		lastID: 700_000_000, wake: make(chan struct{}), changed: make(chan struct{}),
 		out: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}, hooked: hooked{busy: map[int64]bool{}},
 	}
@@ -210,19 +210,20 @@ type method func(*Server, *http.Request, params) answer
 
 // methods are looked up without regard to case, as on the network.
 var methods = map[string]method{
-	"getme":           (*Server).getMe,
-	"getupdates":      (*Server).getUpdates,
-	"sendmessage":     (*Server).sendMessage,
-	"senddocument":    (*Server).sendDocument,
-	"editmessagetext": (*Server).editMessageText,
-	"deletemessage":   (*Server).deleteMessage,
-	"sendchataction":  (*Server).sendChatAction,
-	"setmycommands":   (*Server).setMyCommands,
-	"getmycommands":   (*Server).getMyCommands,
-	"getfile":         (*Server).getFile,
-	"setwebhook":      (*Server).setWebhook,
-	"deletewebhook":   (*Server).deleteWebhook,
-	"getwebhookinfo":  (*Server).getWebhookInfo,
+	"getme":            (*Server).getMe,
+	"getupdates":       (*Server).getUpdates,
+	"sendmessage":      (*Server).sendMessage,
+	"senddocument":     (*Server).sendDocument,
+	"editmessagetext":  (*Server).editMessageText,
+	"deletemessage":    (*Server).deleteMessage,
+	"sendchataction":   (*Server).sendChatAction,
+	"setmycommands":    (*Server).setMyCommands,
+	"getmycommands":    (*Server).getMyCommands,
+	"deletemycommands": (*Server).deleteMyCommands,
+	"getfile":          (*Server).getFile,
+	"setwebhook":       (*Server).setWebhook,
+	"deletewebhook":    (*Server).deleteWebhook,
+	"getwebhookinfo":   (*Server).getWebhookInfo,
 
 	"editmessagereplymarkup": (*Server).editMessageReplyMarkup,
 	"answercallbackquery":    (*Server).answerCallbackQuery,
