@@ -209,11 +209,25 @@ type Command struct {
 	Help string `json:"help"` // a few words
 }
 
+// Menu has the commands of a channel.
+type Menu struct {
+	// Known are all that work: where a word must be recognised as one for us.
+	Known []Command
+	// Private are those that private chats offer to people who run nothing, and Shared those
+	// of chats of several people.
+	Private, Shared []Command
+	// Operator are those for whoever runs Dragoman, in a private chat.
+	Operator []Command
+	// OperatorChat is that chat, "" if none on this channel is known.
+	OperatorChat string
+}
+
 // Commander registers the commands with its network, for completion.
 // Without it people learn them from /help.
 type Commander interface {
-	// SetCommands is called once before Run.
-	SetCommands(cmds []Command)
+	// SetCommands is called before Run, and again, also while it runs, when the
+	// configuration has changed. It does not block, and keeps m, which nobody changes.
+	SetCommands(m Menu)
 }
 
 // Pauser says how far apart the parts of one [Inbound.Album] may arrive. Without

@@ -111,7 +111,7 @@ func (s *session) fromRoom(e *girc.Event, m channels.Inbound, name, text string,
 		m.Addressed = true
 	}
 	if m.Addressed {
-		text = command(text, s.ch.commands, named)
+		text = command(text, *s.ch.commands.Load(), named)
 	}
 	m.Text = text
 	s.toIntake(m, chat)
@@ -124,7 +124,7 @@ func (s *session) fromPerson(e *girc.Event, m channels.Inbound, id identity, tex
 	chat := s.net.fold.fold(m.Sender.Name)
 	s.ch.people.wrote(chat, m.Sender.Name, id)
 	m.Private = true
-	m.Text = command(text, s.ch.commands, true)
+	m.Text = command(text, *s.ch.commands.Load(), true)
 	s.toIntake(m, chat)
 }
 

@@ -75,11 +75,11 @@ type Channel struct {
 	log         *slog.Logger
 	longestNick string
 	multiline   atomic.Pointer[limits]
-	commands    map[string]bool
-	runID       string                  // begins the message ids of this run; no other run has it
-	lastID      atomic.Uint64           // the number in the newest of them
-	current     atomic.Pointer[session] // nil while there is no connection
-	yielded     atomic.Bool             // Run gave way because the nick was in use; see Options.Shared
+	commands    atomic.Pointer[map[string]bool] // see SetCommands
+	runID       string                          // begins the message ids of this run; no other run has it
+	lastID      atomic.Uint64                   // the number in the newest of them
+	current     atomic.Pointer[session]         // nil while there is no connection
+	yielded     atomic.Bool                     // Run gave way because the nick was in use; see Options.Shared
 
 	status channels.StatusTracker
 
@@ -109,7 +109,7 @@ func New(name string, o Options) (*Channel, error) {
 	c.multiline.Store(&limits{})
 	c.longestNick = slices.MaxFunc(append([]string{strings.Repeat("n", 16), o.Nick + "__"}, o.AltNicks...), func(a, b string) int { return len(a) - len(b) })
 	c.status.Report(channels.Status{State: channels.StateDown, Detail: "not started"})
-	c.SetCommands([]channels.Command{{Name: "help"}, {Name: "new"}, {Name: "stop"}, {Name: "status"}, {Name: "start"}})
+	c.SetCommands(channels.Menu{Known: []channels.Command{{Name: "help"}, {Name: "new"}, {Name: "stop"}, {Name: "status"}, {Name: "start"}}})
 	return c, nil
 }
 
@@ -120,12 +120,12 @@ func (c *Channel) Name() string { return c.name }
 func (c *Channel) CommandSign() string { return "!" }
 
 // SetCommands sets the words that are commands after a "!".
-func (c *Channel) SetCommands(cmds []channels.Command) {
-	known := make(map[string]bool, len(cmds))
-	for _, cmd := range cmds {
+func (c *Channel) SetCommands(m channels.Menu) {
+	known := map[string]bool{}
+	for _, cmd := range m.Known {
 		known[strings.ToLower(cmd.Name)] = true
 	}
-	c.commands = known
+	c.commands.Store(&known)
 }
 
 // Status reports the connection's state and which channels could not be joined.

@@ -253,6 +253,6 @@ type Hello struct {
 // greeting encodes the hello event. The caller holds h.mu.
 func (h *Hub) greeting(r *room, whole bool, newest int64) []byte {
 	return frame("hello", 0, Hello{
-		Room: roomName(r.key), Seq: newest, Whole: whole, MaxText: h.opts.MaxText, MaxFile: h.maxFile(), Commands: h.commands,
+		Room: roomName(r.key), Seq: newest, Whole: whole, MaxText: h.opts.MaxText, MaxFile: h.maxFile(), Commands: h.offered(r.key),
 	})
 }

@@ -136,14 +136,14 @@ type Hub struct {
 	log   *slog.Logger
 	serve http.Handler
 
-	mu       sync.Mutex
-	intake   channels.Intake // nil while Run does not run
-	life     context.Context //nolint:containedctx // Run's
-	status   channels.StatusTracker
-	posts    sync.WaitGroup // posts that use intake; Add under mu
-	rooms    map[channels.Key]*room
-	viewers  int
-	commands []channels.Command
+	mu      sync.Mutex
+	intake  channels.Intake // nil while Run does not run
+	life    context.Context //nolint:containedctx // Run's
+	status  channels.StatusTracker
+	posts   sync.WaitGroup // posts that use intake; Add under mu
+	rooms   map[channels.Key]*room
+	viewers int
+	menu    channels.Menu
 
 	previewChanged chan struct{} // capacity 1: wakes broadcastPreviews
 
@@ -183,7 +183,7 @@ func New(o Options) (*Hub, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	h := &Hub{
 		opts: o, log: o.Logger.With("channel", o.Name),
-		rooms: map[channels.Key]*room{}, life: context.Background(), commands: []channels.Command{},
+		rooms: map[channels.Key]*room{}, life: context.Background(),
 		uploads: make(chan struct{}, uploads), previewChanged: make(chan struct{}, 1),
 	}
 	h.serve = h.routes()
@@ -222,10 +222,19 @@ var notStarted = channels.Status{State: channels.StateConnecting, Detail: "not s
 
 // SetCommands implements [channels.Commander]. Viewers get the commands when they
 // attach, for completion.
-func (h *Hub) SetCommands(cmds []channels.Command) {
+func (h *Hub) SetCommands(m channels.Menu) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.commands = append([]channels.Command{}, cmds...)
+	h.menu = m
+}
+
+// offered are the commands for whoever writes in k. The caller holds h.mu.
+func (h *Hub) offered(k channels.Key) []channels.Command {
+	list := h.menu.Private
+	if !strings.Contains(k.Chat(), "/") { // a room of whoever runs Dragoman
+		list = h.menu.Operator
+	}
+	return append([]channels.Command{}, list...)
 }
 
 // beginPost admits one post while Run is running. It returns the intake, a context

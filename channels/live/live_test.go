@@ -206,7 +206,7 @@ func preview(t *testing.T, h *house, turn, text, note string) string {
 
 func TestOneAnswer(t *testing.T) {
 	h := open(t, nil)
-	h.hub.SetCommands([]channels.Command{{Name: "new", Help: "begin again"}})
+	h.hub.SetCommands(channels.Menu{Operator: []channels.Command{{Name: "new", Help: "begin again"}}})
 	e := h.attach(t, 0)
 	first := e.next(t)
 	if got := say(first); got != "hello default 0 true" {

@@ -54,7 +54,7 @@ func (c *Channel) spokenTo(text string, entities []models.MessageEntity) (name c
 
 // isCommand reports whether word ("/new") is one of our commands.
 func (c *Channel) isCommand(word string) bool {
-	return slices.ContainsFunc(c.commands, func(known channels.Command) bool { return strings.EqualFold("/"+known.Name, word) })
+	return slices.ContainsFunc(c.menu.all(), func(known channels.Command) bool { return strings.EqualFold("/"+known.Name, word) })
 }
 
 func (c *Channel) isMe(username string) bool {

@@ -156,7 +156,7 @@ func TestCommandsInAGroup(t *testing.T) {
 	} {
 		n := newNetworkWith(t, botapi.Options{ReadsAll: readsAll})
 		c := n.open(t, telegram.Options{})
-		c.SetCommands([]channels.Command{{Name: "new", Help: "begin again"}})
+		c.SetCommands(channels.Menu{Known: []channels.Command{{Name: "new", Help: "begin again"}}})
 		inbox := n.run(t, c)
 		group := n.Group(-5, "friends")
 		for text, addressed := range want {

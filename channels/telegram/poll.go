@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"dragoman/channels"
 	"dragoman/channels/markup"
-	"dragoman/internal/lazily"
 
 	"github.com/go-telegram/bot/models"
 )
@@ -57,7 +55,9 @@ type updatesParams struct {
 func (c *Channel) poll(ctx context.Context, in channels.Intake) error {
 	var registering sync.WaitGroup
 	defer registering.Wait()
-	register := sync.OnceFunc(func() { registering.Go(func() { c.registerCommands(ctx) }) })
+	running, end := context.WithCancel(ctx)
+	defer end()
+	register := sync.OnceFunc(func() { registering.Go(func() { c.keepMenu(running) }) })
 	ask := updatesParams{Limit: batchSize, Allowed: wanted}
 	began := time.Now()
 	checked := false // whose webhook is set
@@ -211,26 +211,4 @@ func (c *Channel) username() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.botName
-}
-
-var commandForm = lazily.Compile(`^[a-z0-9_]{1,32}$`)
-
-// registerCommands tells Telegram the commands, for completion. They also work
-// without it, so after a failure it waits for the next start.
-func (c *Channel) registerCommands(ctx context.Context) {
-	params := struct {
-		Commands []models.BotCommand `json:"commands"`
-	}{[]models.BotCommand{}}
-	for _, command := range c.commands {
-		name, help := strings.ToLower(command.Name), markup.Clip(command.Help, 256)
-		if commandForm.Regexp().MatchString(name) && help != "" {
-			params.Commands = append(params.Commands, models.BotCommand{Command: name, Description: help})
-		}
-	}
-	if len(params.Commands) == 0 {
-		return
-	}
-	if _, err := c.api.call(ctx, "setMyCommands", params, callTimeout); err != nil && ctx.Err() == nil {
-		c.log.Warn("could not register the commands", "err", err)
-	}
 }

@@ -114,7 +114,7 @@ type Channel struct {
 	blocked      blockedChats
 	lost         lostTopics
 	status       channels.StatusTracker
-	commands     []channels.Command
+	menu         menu
 
 	mu      sync.Mutex
 	botName string
@@ -174,7 +174,7 @@ func New(name string, o Options) (*Channel, error) {
 		name: name, log: o.Logger.With("channel", name), id: id,
 		api:     newClient(strings.TrimSuffix(o.APIURL, "/"), o.Token, o),
 		preview: newPreviewer(o.PreviewEvery), typing: newRateBudget(typingPerSecond),
-		migrated: map[int64]int64{}, hook: newWebhook(name, o.WebhookURL, o.WebhookSecret),
+		migrated: map[int64]int64{}, hook: newWebhook(name, o.WebhookURL, o.WebhookSecret), menu: newMenu(),
 	}
 	o.Token = ""
 	o.WebhookSecret = ""
@@ -185,11 +185,6 @@ func New(name string, o Options) (*Channel, error) {
 
 // Name is the instance's name.
 func (c *Channel) Name() string { return c.name }
-
-// SetCommands sets the commands that Run registers with Telegram for completion.
-func (c *Channel) SetCommands(commands []channels.Command) {
-	c.commands = append([]channels.Command(nil), commands...)
-}
 
 // Status reports the state of polling.
 func (c *Channel) Status() channels.Status { return c.status.Status() }

@@ -166,7 +166,7 @@ func TestRunWaitsForItsGoroutines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.SetCommands([]channels.Command{{Name: "new", Help: "begin again"}})
+		c.SetCommands(channels.Menu{Private: []channels.Command{{Name: "new", Help: "begin again"}}})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()

@@ -92,7 +92,9 @@ type webhookParams struct {
 func (c *Channel) keepWebhook(ctx context.Context) error {
 	var registering sync.WaitGroup
 	defer registering.Wait()
-	register := sync.OnceFunc(func() { registering.Go(func() { c.registerCommands(ctx) }) })
+	running, end := context.WithCancel(ctx)
+	defer end()
+	register := sync.OnceFunc(func() { registering.Go(func() { c.keepMenu(running) }) })
 	var tries channels.Backoff
 	set := false
 	for ctx.Err() == nil {

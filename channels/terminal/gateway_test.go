@@ -80,7 +80,7 @@ func (g *gateway) up() {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	ch.SetCommands([]channels.Command{{Name: "help"}, {Name: "new"}, {Name: "status"}, {Name: "stop"}})
+	ch.SetCommands(channels.Menu{Operator: []channels.Command{{Name: "help"}, {Name: "new"}, {Name: "status"}, {Name: "stop"}}})
 	srv := &http.Server{Handler: http.StripPrefix(terminal.Path, ch.Handler())}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup

@@ -124,9 +124,9 @@ type Channel struct {
 	memory   *memory
 	crashes  crashes
 	albums   albums
-	commands []channels.Command
-	slot     chan struct{} // capacity 1; whoever has put its token in may use the device file
-	linked   chan struct{} // capacity 1; Link and Unlink tell Run that the device has changed
+	commands atomic.Pointer[[]channels.Command] // see SetCommands
+	slot     chan struct{}                      // capacity 1; whoever has put its token in may use the device file
+	linked   chan struct{}                      // capacity 1; Link and Unlink tell Run that the device has changed
 	sends    sendQueue
 	blocked  blockedChats
 	live     atomic.Pointer[connection]
@@ -186,12 +186,13 @@ func (c *Channel) Deduplicates() {}
 
 // SetCommands sets the words after a "/" that are for us in a group, where there may be
 // other bots. WhatsApp has no list of commands to register them in.
-func (c *Channel) SetCommands(commands []channels.Command) {
-	c.commands = commands
+func (c *Channel) SetCommands(m channels.Menu) {
+	c.commands.Store(&m.Known)
 }
 
 func (c *Channel) isCommand(word string) bool {
-	return slices.ContainsFunc(c.commands, func(known channels.Command) bool { return strings.EqualFold(known.Name, word) })
+	all := c.commands.Load()
+	return all != nil && slices.ContainsFunc(*all, func(known channels.Command) bool { return strings.EqualFold(known.Name, word) })
 }
 
 // Status reports the state of the connection, and what a person should do.

@@ -156,6 +156,11 @@ func (b *Book) MayRevoke(w Who, private bool) bool {
 // Approvers are the identities that decide in shared chats, like "telegram:42".
 func (b *Book) Approvers() []string { return slices.Clone(b.o.Approvers) }
 
+// MayAnswer reports whether w may answer questions that come up for them in a chat.
+func (b *Book) MayAnswer(w Who, private bool) bool {
+	return w.Operator || w.mayDecide(&record{Deciders: b.deciders(w, private)})
+}
+
 // Approves reports whether w decides for others in shared chats.
 func (b *Book) Approves(w Who) bool {
 	return w.Operator || slices.ContainsFunc(w.identities(), func(id string) bool { return slices.Contains(b.o.Approvers, id) })

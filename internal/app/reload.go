@@ -107,6 +107,7 @@ func (d *Daemon) reload(ctx context.Context) {
 		now.Summary, now.Summary.Model = cfg.Summary, d.cfg.Summary.Model
 	}
 	d.current.Store(&now)
+	d.gateway.OfferCommands()
 	d.gateway.Revive()
 	d.log.Info("reloaded: allow lists, prompts and models of channels, personas, limits, summaries, jobs, hooks, incoming webhooks and log level")
 	if node, shares := d.peers.(interface{ Configured(hash string) }); shares {

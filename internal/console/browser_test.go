@@ -77,13 +77,13 @@ func (g *gateway) up(l net.Listener) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	ch.SetCommands([]channels.Command{
+	ch.SetCommands(channels.Menu{Operator: []channels.Command{
 		{Name: "help", Help: "what the commands do"},
 		{Name: "new", Help: "begin a new conversation"},
 		{Name: "compact", Help: "summarise the older part of the conversation (all of it is kept)"},
 		{Name: "stop", Help: "stop the answer that is being written"},
 		{Name: "status", Help: "what is going on"},
-	})
+	}})
 	o := console.Options{Chat: ch.Handler()}
 	for _, f := range g.change {
 		f(&o)

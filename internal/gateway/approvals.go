@@ -40,6 +40,12 @@ func (g *Gateway) whoIs(ctx context.Context, m channels.Inbound) (actions.Who, e
 	return who, err
 }
 
+// mayAnswer reports whether the author of m may answer a question of theirs in this chat.
+func (g *Gateway) mayAnswer(ctx context.Context, m channels.Inbound) (bool, error) {
+	who, err := g.whoIs(ctx, m)
+	return g.opts.Actions.MayAnswer(who, m.Private), err
+}
+
 // decide answers /allow, /always and /deny.
 func (g *Gateway) decide(ctx context.Context, m channels.Inbound, name string) error {
 	ref := strings.TrimSpace(arguments(m.Text))

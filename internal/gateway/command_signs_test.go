@@ -17,22 +17,22 @@ func (exclaims) CommandSign() string { return "!" }
 // completing is a network that offers the commands while people type.
 type completing struct {
 	*network
-	offered *[]channels.Command
+	offered *channels.Menu
 }
 
-func (c completing) SetCommands(cmds []channels.Command) { *c.offered = cmds }
+func (c completing) SetCommands(m channels.Menu) { *c.offered = m }
 
 // /help lists every command that a network offers.
 func TestHelpListsTheOfferedCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var offered []channels.Command
+		var offered channels.Menu
 		w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) { b.Channel = completing{w.net, &offered} })
 		w.say("1", "/help")
 		synctest.Wait()
-		if len(offered) < 5 {
+		if len(offered.Private) < 5 {
 			t.Errorf("offered %v", offered)
 		}
-		for _, c := range offered {
+		for _, c := range offered.Private {
 			if got := w.lastText("1"); !strings.Contains(got, "- /"+c.Name+": "+c.Help) {
 				t.Errorf("/help does not list /%s:\n%s", c.Name, got)
 			}

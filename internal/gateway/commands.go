@@ -26,6 +26,9 @@ type knownCommand struct {
 	// Needs reports whether the part that it is about is configured. Without it, the
 	// command is not offered. Nil: it needs none.
 	Needs func(*Gateway) bool
+	// May reports whether the author of a message may use it in that chat. Where it would be
+	// refused, neither /help nor a menu lists it. Nil: everybody may.
+	May func(*Gateway, context.Context, channels.Inbound) (bool, error)
 }
 
 // commands work on every network. docs/adding.md says how to add one.
@@ -46,11 +49,11 @@ var commands = []knownCommand{
 	{Name: "jobs", Help: "show your reminders; /jobs cancel r7 removes one", Needs: (*Gateway).hasReminders},
 	{Name: "snooze", Help: "put off the reminder that came last, like /snooze 1h", Needs: (*Gateway).hasReminders},
 	{Name: "approvals", Help: "show what waits for your yes, and what is always allowed", Needs: (*Gateway).asks},
-	{Name: "allow", Help: "allow what I asked about, by its code", Needs: (*Gateway).asks},
-	{Name: "deny", Help: "refuse what I asked about, by its code", Needs: (*Gateway).asks},
-	{Name: "always", Help: "allow it now and whenever it is exactly the same", Needs: (*Gateway).asks},
-	{Name: "connect", Help: "be one person here and on another network", Needs: (*Gateway).connects},
-	{Name: "disconnect", Help: "be a person of your own here again", Needs: (*Gateway).connects},
+	{Name: "allow", Help: "allow what I asked about, by its code", Needs: (*Gateway).asks, May: (*Gateway).mayAnswer},
+	{Name: "deny", Help: "refuse what I asked about, by its code", Needs: (*Gateway).asks, May: (*Gateway).mayAnswer},
+	{Name: "always", Help: "allow it now and whenever it is exactly the same", Needs: (*Gateway).asks, May: (*Gateway).mayAnswer},
+	{Name: "connect", Help: "be one person here and on another network", Needs: (*Gateway).connects, May: (*Gateway).mayConnect},
+	{Name: "disconnect", Help: "be a person of your own here again", Needs: (*Gateway).connects, May: (*Gateway).mayConnect},
 	{Name: "status", Help: "show the state of this conversation and of the model"},
 	{Name: "start", Help: "say hello"},
 }
@@ -135,7 +138,7 @@ func (g *Gateway) command(ctx context.Context, c command) (done struct{}, err er
 		text, err = g.chooseThinking(ctx, m)
 	case "allow", "always", "deny", "approvals":
 		if g.opts.Actions == nil {
-			text = g.unknownCommand(m.Key, c.Name)
+			text, err = g.unknownCommand(ctx, m, c.Name)
 			break
 		}
 		if c.Name != "approvals" {
@@ -155,7 +158,7 @@ func (g *Gateway) command(ctx context.Context, c command) (done struct{}, err er
 	case "help":
 		text, err = g.helpText(ctx, m)
 	default:
-		text = g.unknownCommand(m.Key, c.Name)
+		text, err = g.unknownCommand(ctx, m, c.Name)
 	}
 	if err != nil {
 		return done, err
@@ -228,18 +231,14 @@ func (g *Gateway) modelOf(h sessions.History) string {
 
 // helpText lists what the author of m may use in this chat.
 func (g *Gateway) helpText(ctx context.Context, m channels.Inbound) (string, error) {
-	may, err := g.mayChange(ctx, m)
+	list, err := g.commandsFor(ctx, m)
 	if err != nil {
-		return "", fmt.Errorf("gateway: help in %s: %w", m.Key, err)
+		return "", err
 	}
 	var b strings.Builder
 	b.WriteString("Write to me as you would to a person. I remember our conversation, and I can use tools.\n\n")
-	for _, c := range g.offered() {
-		help := c.Help
-		if !may {
-			help = cmp.Or(c.Look, help)
-		}
-		fmt.Fprintf(&b, "- /%s: %s\n", c.Name, help)
+	for _, c := range list {
+		fmt.Fprintf(&b, "- /%s: %s\n", c.Name, c.Help)
 	}
 	return strings.TrimSpace(b.String()), nil
 }

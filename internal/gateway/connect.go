@@ -53,10 +53,16 @@ func (g *Gateway) sideOf(m channels.Inbound) (s people.Side, why string) {
 	return s, ""
 }
 
+// mayConnect reports whether the author of m can be connected from this chat.
+func (g *Gateway) mayConnect(_ context.Context, m channels.Inbound) (bool, error) {
+	_, why := g.sideOf(m)
+	return why == "", nil
+}
+
 // connect answers /connect and /disconnect.
 func (g *Gateway) connect(ctx context.Context, m channels.Inbound, name string) (string, error) {
 	if !g.connects() {
-		return g.unknownCommand(m.Key, name), nil
+		return g.unknownCommand(ctx, m, name)
 	}
 	text, err := g.changeConnection(ctx, m, name)
 	refusal, refused := errors.AsType[*people.Refusal](err)

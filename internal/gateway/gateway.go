@@ -112,10 +112,8 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		}
 		g.bindings[name] = nb
 		opts.Gate.Set(name, b.Policy)
-		if c, ok := b.Channel.(channels.Commander); ok {
-			c.SetCommands(g.commands())
-		}
 	}
+	g.OfferCommands()
 	return g, nil
 }
 

@@ -39,7 +39,7 @@ func (g *Gateway) hasReminders() bool { return g.opts.Reminders != nil }
 // aboutReminders answers /jobs and /snooze.
 func (g *Gateway) aboutReminders(ctx context.Context, m channels.Inbound, name string) (string, error) {
 	if !g.hasReminders() {
-		return g.unknownCommand(m.Key, name), nil
+		return g.unknownCommand(ctx, m, name)
 	}
 	text, err := g.changeReminders(ctx, m, name)
 	refusal, refused := errors.AsType[heartbeat.Refusal](err)

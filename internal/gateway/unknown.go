@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,12 +34,16 @@ func commandName(word string) (name string, ok bool) {
 
 // unknownCommand answers a command in the form of one that does not exist, as word. The
 // model is not asked: it would guess.
-func (g *Gateway) unknownCommand(k channels.Key, word string) string {
+func (g *Gateway) unknownCommand(ctx context.Context, m channels.Inbound, word string) (string, error) {
+	list, err := g.commandsFor(ctx, m)
+	if err != nil {
+		return "", err
+	}
 	var known []string
-	for _, c := range g.commands() {
+	for _, c := range list {
 		known = append(known, "/"+c.Name)
 	}
-	return fmt.Sprintf("There is no %s%s.%s I know: %s", g.commandSign(k), word, g.meantBy(word), strings.Join(known, ", "))
+	return fmt.Sprintf("There is no %s%s.%s I know: %s", g.commandSign(m.Key), word, g.meantBy(word), strings.Join(known, ", ")), nil
 }
 
 // notAsked is why a question that is a command is not asked, or "". Commands are for those
@@ -47,7 +53,7 @@ func (g *Gateway) notAsked(text string) string {
 	switch {
 	case !is:
 		return ""
-	case slices.ContainsFunc(g.commands(), func(c channels.Command) bool { return c.Name == word }):
+	case slices.ContainsFunc(g.offered(), func(c knownCommand) bool { return c.Name == word }):
 		return fmt.Sprintf("/%s is a command, and this takes questions only; write it in the chat", word)
 	}
 	why := "there is no command /" + word
@@ -76,12 +82,30 @@ func (g *Gateway) offered() (all []knownCommand) {
 	return all
 }
 
-// commands are the offered ones as networks register them.
-func (g *Gateway) commands() (all []channels.Command) {
-	for _, c := range g.offered() {
-		all = append(all, channels.Command{Name: c.Name, Help: c.Help})
+// commandsFor are those of the offered ones that the author of m may use in this chat, with
+// what they do for them.
+func (g *Gateway) commandsFor(ctx context.Context, m channels.Inbound) (all []channels.Command, err error) {
+	change, err := g.mayChange(ctx, m)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: commands in %s: %w", m.Key, err)
 	}
-	return all
+	for _, c := range g.offered() {
+		may := true
+		if c.May != nil {
+			may, err = c.May(g, ctx, m)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("gateway: who may use /%s in %s: %w", c.Name, m.Key, err)
+		}
+		help := c.Help
+		if !change {
+			help = cmp.Or(c.Look, help)
+		}
+		if may {
+			all = append(all, channels.Command{Name: c.Name, Help: help})
+		}
+	}
+	return all, nil
 }
 
 func (g *Gateway) summarises() bool { return !g.summaries.Off() }
@@ -92,15 +116,14 @@ func (g *Gateway) asks() bool       { return g.opts.Actions != nil }
 // nearestCommand is the command that word was probably meant to be, or "": it begins
 // alike, or differs in about one letter of three.
 func (g *Gateway) nearestCommand(word string) (best string) {
-	least := utf8.RuneCountInString(word)/3 + 1
-	for _, c := range g.commands() {
+	most := utf8.RuneCountInString(word)/3 + 1
+	least := 0
+	for _, c := range g.offered() {
 		n := lettersApart(word, c.Name)
-		if len(word) >= 2 && strings.HasPrefix(c.Name, word) || strings.HasPrefix(word, c.Name) {
-			n = 0
-		}
-		if n <= least && n < len(c.Name)-1 {
+		alike := len(word) >= 2 && strings.HasPrefix(c.Name, word) || strings.HasPrefix(word, c.Name)
+		if (alike || n <= most && n < len(c.Name)-1) && (best == "" || n < least) {
 			best = c.Name
-			least = n - 1
+			least = n
 		}
 	}
 	return best

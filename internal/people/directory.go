@@ -120,6 +120,10 @@ func (d *Directory) IsOperator(ctx context.Context, m channels.Inbound) (bool, e
 // Rooms are the names of the channels whose chats are rooms of ours.
 func (d *Directory) Rooms() []string { return slices.Clone(d.o.Rooms) }
 
+// OperatorChat is the private chat of whoever runs Dragoman that the configuration names;
+// zero if it names none.
+func (d *Directory) OperatorChat() channels.Key { return d.o.Operator() }
+
 // IsOperatorsRoom reports whether k is a room that only whoever runs Dragoman reads.
 func (d *Directory) IsOperatorsRoom(k channels.Key) bool {
 	return d.isRoom(k) && !slices.Contains(d.o.Shared, k.Channel()) && roomPerson(k.Chat()) == OperatorID
