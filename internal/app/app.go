@@ -8,8 +8,8 @@
 // the store last.
 //
 // Goroutines: Run owns one each for the heartbeats, the reminders, the hooks, the traces, the two HTTP
-// servers, the watchdog, alerts, the figures of the last hour, reloads, the daily check of files, and an
-// interrupted erasure. It waits for all of them.
+// servers, the watchdog, alerts, the figures of the last hour, reloads, the daily check of files, people
+// who want to be erased, and an interrupted erasure. It waits for all of them.
 package app
 
 import (
@@ -98,6 +98,7 @@ type Daemon struct {
 	unowned   atomic.Int64 // conversations of which nobody knows yet who wrote in them
 	files     *media.Store // of messages
 	eraser    *erasure.Eraser
+	leaving   *erasure.Leaving // who asked to be erased
 	kept      *channelErasers
 	workspace *tools.Workspace
 	metrics   *metrics.Set
@@ -320,6 +321,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		About: gateway.About{Version: d.opts.Version, Model: d.models.Main.Name(), OneModel: d.models.Other == nil, Models: d.choices},
 		Queue: gateway.Mode(d.cfg.Queue.Mode), Reset: resetOf(d.cfg.Sessions.Reset),
 		Actions: d.book, Rules: d.rules(d.cfg), Count: d.countTurn, People: d.people, Connections: people.NewConnections(d.people), Gate: d.gate, Known: d.known(), Memory: people.Memory{Facts: d.store, People: d.people}, Agents: d.personas, Heartbeats: d.beats, Reminders: d.reminders, Media: d.files, Events: d.events,
+		Leaving: leaving{d},
 		Audit: auditLog(d.state).Record, Observer: d.metrics, Traces: d.traces, Logger: d.log,
 		Keep: d.hooks.Keep,
 	})
@@ -361,6 +363,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		wg.Go(func() { d.tidyFiles(ctx) })
 		wg.Go(func() { d.alert(ctx) })
 		wg.Go(func() { d.watchHealth(late) })
+		wg.Go(func() { d.leaving.Run(ctx) })
 	}
 	wg.Go(func() { _ = d.hooks.Run(late) }) // it only ends with its context
 	if d.traces != nil {

@@ -83,6 +83,7 @@ func (t *takenPort) Unwrap() error { return t.cause }
 // openServers opens the public port and the operator's socket.
 func (d *Daemon) openServers(ctx context.Context) error {
 	verbs := d.verbs()
+	d.leaving = d.newLeaving()
 	if err := d.openAdmin(verbs); err != nil {
 		return err
 	}

@@ -54,6 +54,7 @@ var commands = []knownCommand{
 	{Name: "always", Help: "allow it now and whenever it is exactly the same", Needs: (*Gateway).asks, May: (*Gateway).mayAnswer},
 	{Name: "connect", Help: "be one person here and on another network", Needs: (*Gateway).connects, May: (*Gateway).mayConnect},
 	{Name: "disconnect", Help: "be a person of your own here again", Needs: (*Gateway).connects, May: (*Gateway).mayConnect},
+	{Name: "forget_me", Help: "erase all that I have of you, after I said what that is", Needs: (*Gateway).hasLeaving, May: (*Gateway).mayLeave},
 	{Name: "status", Help: "show the state of this conversation and of the model"},
 	{Name: "start", Help: "say hello"},
 }
@@ -151,6 +152,8 @@ func (g *Gateway) command(ctx context.Context, c command) (done struct{}, err er
 		text, err = g.aboutReminders(ctx, m, c.Name)
 	case "connect", "disconnect":
 		text, err = g.connect(ctx, m, c.Name)
+	case "forget_me":
+		text, err = g.forgetMe(ctx, m)
 	case "status":
 		text, err = g.statusText(ctx, m.Key)
 	case "start":

@@ -87,6 +87,8 @@ type Options struct {
 	Heartbeats Heartbeats
 	// Reminders are what commands show and change. Nil: there are none.
 	Reminders Reminders
+	// Leaving erases people who ask for it themselves. Nil: nobody can.
+	Leaving Leaving
 	// Media keeps files. Nil: the model only sees their names.
 	Media Media
 	// Events receives each event. Nil: nobody listens.

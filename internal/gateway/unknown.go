@@ -109,6 +109,7 @@ func (g *Gateway) commandsFor(ctx context.Context, m channels.Inbound) (all []ch
 }
 
 func (g *Gateway) summarises() bool { return !g.summaries.Off() }
+func (g *Gateway) hasLeaving() bool { return g.opts.Leaving != nil }
 func (g *Gateway) hasChoice() bool  { return len(g.opts.Models()) > 1 }
 func (g *Gateway) hasMemory() bool  { return g.opts.Memory != nil }
 func (g *Gateway) asks() bool       { return g.opts.Actions != nil }
