@@ -22,18 +22,52 @@ type commandRow struct {
 	want string
 	// in is want in other words, by network. Where it is empty, want holds.
 	in map[string]string
+	// unlisted are the networks where the command would be refused. There, neither /help
+	// nor a menu has it.
+	unlisted []string
 }
 
-// What a shared chat says in place of what a private one says.
+// sharedChats are the networks of the matrix with several people in a chat.
+var sharedChats = []string{"telegram group", "irc channel", "whatsapp group"}
+
+// inSharedChats is what shared chats say in place of what private ones say.
+func inSharedChats(want string) map[string]string {
+	all := map[string]string{}
+	for _, name := range sharedChats {
+		all[name] = want
+	}
+	return all
+}
+
 var (
-	ofThisChat = map[string]string{"telegram group": "I remember nothing about this chat", "irc channel": "I remember nothing about this chat"}
-	refusedTo  = map[string]string{"telegram group": "Only whoever runs me can change that", "irc channel": "Only whoever runs me can change that"}
+	ofThisChat = inSharedChats("I remember nothing about this chat")
+	refusedTo  = inSharedChats("Only whoever runs me can change that")
+	// undecided are the networks where nobody may answer a question: in shared chats no
+	// approver is configured, and on IRC people have no accounts.
+	undecided = append([]string{"irc"}, sharedChats...)
+	// unerased are those where nobody can have themself erased: in rooms of the operator
+	// neither.
+	unerased = append([]string{"page", "terminal"}, undecided...)
 )
 
 // unconnected is who cannot be connected, and why.
-var unconnected = map[string]string{
-	"telegram group": "Write that to me in a private chat", "irc channel": "Write that to me in a private chat",
-	"irc": "Your network does not tell me for certain who you are", "page": "The page and the terminal are not accounts of a network.",
+func unconnected() map[string]string {
+	all := inSharedChats("Write that to me in a private chat")
+	all["irc"] = "Your network does not tell me for certain who you are"
+	for _, room := range []string{"page", "terminal"} {
+		all[room] = "The page and the terminal are not accounts of a network."
+	}
+	return all
+}
+
+// leaving is what others than a known person in a private chat read after /forget_me.
+func leaving() map[string]string {
+	all := inSharedChats("What I have of you concerns only you: write /forget_me")
+	all["irc"] = "I cannot be sure here that what I have is yours"
+	for _, room := range []string{"page", "terminal"} {
+		all[room] = "You run me: “dragoman sessions erase”"
+	}
+	return all
 }
 
 const whichQuestion = "Write the code of the question after the command, like /allow K7QM"
@@ -65,11 +99,14 @@ var commandRows = []commandRow{
 	{say: "/jobs", want: "There are no reminders here."},
 	{say: "/snooze 1h", want: "No reminder of yours has come due here lately."},
 	{say: "/approvals", want: "No question waits for an answer here"},
-	{say: "/allow", want: whichQuestion},
-	{say: "/deny", want: whichQuestion},
-	{say: "/always", want: whichQuestion},
-	{say: "/connect", want: "Then I ask you in both places.", in: unconnected},
-	{say: "/disconnect", want: "You are connected with nobody.", in: unconnected},
+	{say: "/allow", want: whichQuestion, unlisted: undecided},
+	{say: "/deny", want: whichQuestion, unlisted: undecided},
+	{say: "/always", want: whichQuestion, unlisted: undecided},
+	{say: "/forget_me", want: "To do it, write here within 10 minutes: /forget_me ", in: leaving(), unlisted: unerased},
+	{say: "/forget_me x", want: "That is another code", in: leaving(), unlisted: unerased},
+	{say: "/connect", want: "Then I ask you in both places.", in: unconnected(), unlisted: unerased},
+	{say: "/disconnect", want: "You are connected with nobody.", in: unconnected(), unlisted: unerased},
+	{say: "/modle small", want: "There is no /modle. Did you mean /model?"},
 	{say: "/status", want: "Dragoman "},
 	{say: "/new", want: "A new conversation begins. The old one is kept."},
 }
@@ -94,8 +131,10 @@ var commandNetworks = map[string]func(*testing.T) speaker{
 	"telegram group": func(t *testing.T) speaker { return onTelegram(t, true) },
 	"irc":            func(t *testing.T) speaker { return onIRC(t, false) },
 	"irc channel":    func(t *testing.T) speaker { return onIRC(t, true) },
-	"whatsapp":       onWhatsApp,
+	"whatsapp":       func(t *testing.T) speaker { return onWhatsApp(t, false) },
+	"whatsapp group": func(t *testing.T) speaker { return onWhatsApp(t, true) },
 	"page":           onPage,
+	"terminal":       onTerminal,
 }
 
 func onTelegram(t *testing.T, inGroup bool) speaker {
@@ -174,15 +213,31 @@ func onIRC(t *testing.T, inChannel bool) speaker {
 // quickLines is how many lines one person says on IRC in a row.
 const quickLines = 10
 
-func onWhatsApp(t *testing.T) speaker {
+func onWhatsApp(t *testing.T, inGroup bool) speaker {
 	w := newWhatsApp(t)
 	w.house.configure(plan{model: commandModels(w.house), channels: "enabled: false\n  whatsapp:\n    type: whatsapp\n    allow: [\"" + w.ann.Number() + "\"]"})
 	w.begin()
 	w.login()
-	return speaker{say: func(text string) { w.ann.Send(wasim.Note{Text: text}) }, heard: w.ann.Texts}
+	if !inGroup {
+		return speaker{say: func(text string) { w.ann.Send(wasim.Note{Text: text}) }, heard: w.ann.Texts}
+	}
+	group := w.server.Group("Team", w.ann, w.server.Contact("+15550000003", "Bob"))
+	owner := w.server.Owner().Number()
+	say := func(text string) {
+		n := wasim.Note{In: group, Text: text}
+		if !strings.HasPrefix(text, "/") || slices.Contains(misspelt, text) { // which may be for another bot
+			n.Text = "@" + strings.TrimPrefix(owner, "+") + " " + text
+			n.Mention = []string{owner}
+		}
+		w.ann.Send(n)
+	}
+	return speaker{say: say, heard: group.Texts}
 }
 
-// onPage is the page; the terminal talks to the same rooms.
+// misspelt are the commands of the rows that do not exist.
+var misspelt = []string{"/hlep", "/modle small"}
+
+// onPage is the page.
 func onPage(t *testing.T) speaker {
 	h := newHouse(t, plan{})
 	h.configure(plan{model: commandModels(h), channels: "enabled: false", rest: `http: {listen: "127.0.0.1:0", token: "` + pageToken + `"}`})
@@ -224,6 +279,40 @@ func onPage(t *testing.T) speaker {
 	}
 }
 
+// onTerminal is dragoman chat, which talks to the daemon over its socket. It completes
+// commands only where a person types.
+func onTerminal(t *testing.T) speaker {
+	h := newHouse(t, plan{})
+	h.configure(plan{model: commandModels(h), channels: "enabled: false"})
+	h.start()
+	ctx, end := context.WithCancel(t.Context())
+	cmd := h.command(ctx, "chat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &testkit.Output{}
+	cmd.Stdout = out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		end()
+		_ = cmd.Wait() // it was killed
+	})
+	return speaker{
+		say: func(text string) {
+			if _, err := fmt.Fprintln(in, text); err != nil {
+				t.Error(err)
+			}
+		},
+		heard: func() []string {
+			lines := strings.Split(out.String(), "\n")
+			return lines[:len(lines)-1] // the last one may grow
+		},
+	}
+}
+
 // listed matches a command in the answer to /help.
 var listed = regexp.MustCompile(`(?m)^\S{0,8} ?[/!]([a-z_]+): `)
 
@@ -231,20 +320,13 @@ var listed = regexp.MustCompile(`(?m)^\S{0,8} ?[/!]([a-z_]+): `)
 // what the network's menu offers and the rows of the matrix are the same commands.
 func TestCommandsOnEveryNetwork(t *testing.T) {
 	t.Parallel()
-	rows := map[string]bool{}
-	for _, row := range commandRows {
-		word, _, _ := strings.Cut(row.say, " ")
-		if name, is := strings.CutPrefix(word, "/"); is && name != "hlep" {
-			rows[name] = true
-		}
-	}
-	want := slices.Sorted(maps.Keys(rows))
 	for name, network := range commandNetworks {
 		t.Run(name, func(t *testing.T) {
 			s := network(t)
 			for _, row := range commandRows {
 				s.follow(t, name, row)
 			}
+			want := listedIn(name)
 			var known []string
 			for _, m := range listed.FindAllStringSubmatch(strings.Join(s.heard(), "\n"), -1) {
 				known = append(known, m[1])
@@ -261,6 +343,19 @@ func TestCommandsOnEveryNetwork(t *testing.T) {
 			}
 		})
 	}
+}
+
+// listedIn are the commands of the rows that /help lists on a network, sorted.
+func listedIn(network string) []string {
+	rows := map[string]bool{}
+	for _, row := range commandRows {
+		word, _, _ := strings.Cut(row.say, " ")
+		name, is := strings.CutPrefix(word, "/")
+		if is && !strings.HasPrefix(row.want, "There is no /") && !slices.Contains(row.unlisted, network) {
+			rows[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(rows))
 }
 
 // slowAnswer is how long an answer may take before its row has failed.
