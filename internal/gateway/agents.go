@@ -34,6 +34,11 @@ func shownAgent(name string) string { return cmp.Or(name, plainAgent) }
 // hasAgents reports whether /agent is of use in some chat.
 func (g *Gateway) hasAgents() bool { return g.opts.Agents != nil && g.opts.Agents.Bound() }
 
+// hasAgentsIn reports whether there is a choice in the chat of m.
+func (g *Gateway) hasAgentsIn(_ context.Context, m channels.Inbound) (bool, error) {
+	return len(g.opts.Agents.Choices(m.Key)) > 1, nil
+}
+
 // resolved returns s, the settings of k, with the persona and the model that answer there.
 func (g *Gateway) resolved(k channels.Key, s sessions.Settings) sessions.Settings {
 	own := s.Model

@@ -41,7 +41,7 @@ var commands = []knownCommand{
 	{Name: "title", Help: "give this conversation a title, or show it"},
 	{Name: "model", Help: "show the models, or choose the one that answers here", Look: "show the models, and which one answers here", Needs: (*Gateway).hasChoice},
 	{Name: "think", Help: "show or choose how much the model thinks before it answers", Look: "show how much the model thinks before it answers"},
-	{Name: "agent", Help: "show who can answer here, or choose one", Look: "show who can answer here", Needs: (*Gateway).hasAgents},
+	{Name: "agent", Help: "show who can answer here, or choose one", Look: "show who can answer here", Needs: (*Gateway).hasAgents, May: (*Gateway).hasAgentsIn},
 	{Name: "memory", Help: "show what I remember beyond this conversation; /memory pin 12 keeps one thing in view", Needs: (*Gateway).hasMemory},
 	{Name: "remember", Help: "make me remember something", Needs: (*Gateway).hasMemory},
 	{Name: "forget", Help: "make me forget something, by its number", Needs: (*Gateway).hasMemory},
