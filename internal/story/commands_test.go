@@ -90,7 +90,7 @@ var commandRows = []commandRow{
 	{say: "/model small", want: "From the next answer on, small writes here.", in: refusedTo},
 	{say: "/think", want: "The model thinks here: as much as it is configured to."},
 	{say: "/think high", want: "the model thinks here: high.", in: refusedTo},
-	{say: "/agent", want: "Nobody else answers here: the configuration binds no persona to this chat.", in: map[string]string{"page": "dragoman answers here."}},
+	{say: "/agent", want: "dragoman answers here."},
 	{say: "/memory", want: "I remember nothing about you", in: ofThisChat},
 	{say: "/remember The bins are collected on Fridays.", want: "#1"},
 	{say: "/forget 1", want: "#1"},
@@ -119,10 +119,11 @@ type speaker struct {
 	menu  func() []string // the commands that the network offers for completion; nil: it has none
 }
 
-// commandModels configures two models, and on the page two personas, so that there is a choice.
-func commandModels(h *house) string {
+// commandModels configures two models and two personas on a channel, so that there is a
+// choice.
+func commandModels(h *house, channel string) string {
 	return fmt.Sprintf("model: {type: openai, base_url: %s, name: fake, context_window: 100000, retries: 0, others: [{name: small}]}\n"+
-		"agents: {cook: {prompt: You are a cook.}}\nbind: [{match: web, agent: [dragoman, cook]}]", h.model.URL())
+		"agents: {cook: {prompt: Be a cook.}}\nbind: [{match: %s, agent: [dragoman, cook]}]", h.model.URL(), channel)
 }
 
 // commandNetworks are the columns of the matrix. Each starts one daemon.
@@ -139,7 +140,7 @@ var commandNetworks = map[string]func(*testing.T) speaker{
 
 func onTelegram(t *testing.T, inGroup bool) speaker {
 	h := newHouse(t, plan{})
-	h.configure(plan{model: commandModels(h), channels: `allow: ["*"]`})
+	h.configure(plan{model: commandModels(h, "telegram"), channels: `allow: ["*"]`})
 	h.start()
 	chat := ann.ID
 	say := func(text string) { h.tell(ann, text) }
@@ -169,7 +170,7 @@ func inATelegramGroup(text string) string {
 func onIRC(t *testing.T, inChannel bool) speaker {
 	server := ircd.StartNgircd(t, ircd.NgircdOptions{})
 	h := newHouse(t, plan{})
-	h.configure(plan{model: commandModels(h), channels: fmt.Sprintf(`allow: []
+	h.configure(plan{model: commandModels(h, "libera"), channels: fmt.Sprintf(`allow: []
   libera:
     type: irc
     server: %s
@@ -215,7 +216,7 @@ const quickLines = 10
 
 func onWhatsApp(t *testing.T, inGroup bool) speaker {
 	w := newWhatsApp(t)
-	w.house.configure(plan{model: commandModels(w.house), channels: "enabled: false\n  whatsapp:\n    type: whatsapp\n    allow: [\"" + w.ann.Number() + "\"]"})
+	w.house.configure(plan{model: commandModels(w.house, "whatsapp"), channels: "enabled: false\n  whatsapp:\n    type: whatsapp\n    allow: [\"" + w.ann.Number() + "\"]"})
 	w.begin()
 	w.login()
 	if !inGroup {
@@ -240,7 +241,7 @@ var misspelt = []string{"/hlep", "/modle small"}
 // onPage is the page.
 func onPage(t *testing.T) speaker {
 	h := newHouse(t, plan{})
-	h.configure(plan{model: commandModels(h), channels: "enabled: false", rest: `http: {listen: "127.0.0.1:0", token: "` + pageToken + `"}`})
+	h.configure(plan{model: commandModels(h, "web"), channels: "enabled: false", rest: `http: {listen: "127.0.0.1:0", token: "` + pageToken + `"}`})
 	page := h.start().page(pageToken)
 	said := 0
 	return speaker{
@@ -283,7 +284,7 @@ func onPage(t *testing.T) speaker {
 // commands only where a person types.
 func onTerminal(t *testing.T) speaker {
 	h := newHouse(t, plan{})
-	h.configure(plan{model: commandModels(h), channels: "enabled: false"})
+	h.configure(plan{model: commandModels(h, "cli"), channels: "enabled: false"})
 	h.start()
 	ctx, end := context.WithCancel(t.Context())
 	cmd := h.command(ctx, "chat")
