@@ -34,7 +34,10 @@ func serveApp(door *web.Door) {
 	// Made when somebody asks for the first time: a daemon without visitors keeps nothing
 	// of the page in memory.
 	made := sync.OnceValue(func() *app { return newApp(appFiles) })
-	index := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { made().serveIndex(w, r) })
+	index := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		view, _, _ := strings.Cut(r.URL.Path[1:], "/")
+		made().serveIndex(w, r, view)
+	})
 	door.Public("GET /app/{name...}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		made().serveFile(w, r, r.PathValue("name"))
 	}))
@@ -46,9 +49,9 @@ func serveApp(door *web.Door) {
 // app is the page's files as browsers get them: compressed, and under addresses with the
 // version in them, so that a browser fetches each file once.
 type app struct {
-	files   fs.FS  // below the folder app
-	version string // short, and another one as soon as any file is
-	index   *packed
+	files   fs.FS                     // below the folder app
+	version string                    // short, and another one as soon as any file is
+	pages   map[string]func() *packed // index.html for each view; made at the first request
 	assets  map[string]func() *packed // by name; made at the first request
 }
 
@@ -59,9 +62,9 @@ type packed struct {
 	gzip  []byte
 }
 
-// newApp reads the files and compresses none but index.html.
+// newApp reads the files and compresses none.
 func newApp(files fs.FS) *app {
-	a := &app{files: files, assets: map[string]func() *packed{}}
+	a := &app{files: files, assets: map[string]func() *packed{}, pages: map[string]func() *packed{}}
 	h := sha256.New()
 	for _, name := range a.names() {
 		_, _ = fmt.Fprintf(h, "%s\n%x\n", name, sha256.Sum256(a.read(name))) // a hash never fails
@@ -70,8 +73,12 @@ func newApp(files fs.FS) *app {
 		})
 	}
 	a.version = hex.EncodeToString(h.Sum(nil)[:6])
-	page := a.page()
-	a.index = pack(kinds[".html"], func() []byte { return page })
+	for _, address := range views {
+		view, _, _ := strings.Cut(address[1:], "/")
+		a.pages[view] = sync.OnceValue(func() *packed {
+			return pack(kinds[".html"], func() []byte { return a.page(view) })
+		})
+	}
 	return a
 }
 
@@ -131,11 +138,15 @@ func withoutComments(source []byte) []byte {
 }
 
 // page is index.html with the version in its addresses, and a link for each module that
-// main.js needs at once. Without them a browser would find the modules one level of imports
-// after the other, and each level costs a round trip.
-func (a *app) page() []byte {
+// main.js and the view need at once. Without them a browser would find the modules one level
+// of imports after the other, and each level costs a round trip.
+func (a *app) page(view string) []byte {
+	needed := []string{"js/main.js"}
+	if first := "js/views/" + view + ".js"; a.assets[first] != nil {
+		needed = append(needed, first)
+	}
 	var links strings.Builder
-	for _, name := range a.modules("js/main.js") {
+	for _, name := range a.modules(needed)[1:] {
 		links.WriteString("  <link rel=\"modulepreload\" href=\"/app/" + name + "\">\n")
 	}
 	text := strings.Replace(string(a.read("index.html")), "</head>", links.String()+"</head>", 1)
@@ -145,9 +156,8 @@ func (a *app) page() []byte {
 // imported finds what a module imports at once; import() is for later.
 var imported = regexp.MustCompile(`(?m)^(?:import|export)\s(?:[^;'"]*\sfrom\s+)?"(\.[^"]+)"`)
 
-// modules are all that a module needs at once, directly or not, without itself.
-func (a *app) modules(first string) []string {
-	found := []string{first}
+// modules are these and all that they need at once, directly or not.
+func (a *app) modules(found []string) []string {
 	for i := 0; i < len(found); i++ {
 		for _, m := range imported.FindAllSubmatch(a.read(found[i]), -1) {
 			name := path.Join(path.Dir(found[i]), string(m[1]))
@@ -156,13 +166,13 @@ func (a *app) modules(first string) []string {
 			}
 		}
 	}
-	return found[1:]
+	return found
 }
 
-// serveIndex serves the page itself.
-func (a *app) serveIndex(w http.ResponseWriter, r *http.Request) {
+// serveIndex serves the page itself at a view's address.
+func (a *app) serveIndex(w http.ResponseWriter, r *http.Request, view string) {
 	w.Header().Set("Cache-Control", "no-cache")
-	a.index.serve(w, r, a.version)
+	a.pages[view]().serve(w, r, a.version)
 }
 
 // serveFile serves a file under its versioned address, where browsers keep it for good, or

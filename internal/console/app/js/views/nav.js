@@ -1,28 +1,34 @@
 // The navigation: a bar below on phones, a rail on tablets, a list on desktops.
 
-import { html } from "../../vendor/preact.js";
+import { html, useState } from "../../vendor/preact.js";
 import { keep } from "../kept.js";
 import { Count } from "../parts/count.js";
 import { Icon } from "../parts/icon.js";
+import { Dialog } from "../parts/dialog.js";
+import { mine } from "../places.js";
 import { useStore } from "../store.js";
 import { t } from "../text.js";
-
-// places are the views that there are, by the scope that sees them.
-const places = [{ view: "talk", icon: "message-circle", title: "Talk", scope: "chat" }];
 
 const mark = new URL("../../mark.svg", import.meta.url).pathname;
 
 /** @param {{current: string, keys: () => void}} props */
 export function Nav({ current, keys }) {
   const unread = useStore((s) => s.list.rows.filter((c) => c.own && c.unread).length);
+  const scope = useStore((s) => s.me?.scope);
+  const [more, showMore] = useState(false);
+  const rest = mine(scope).filter((p) => !p.phone);
   return html`<nav class="nav" aria-label=${t("Main")}>
     <a class="brand" href="/talk" tabindex="-1" aria-hidden="true"><img src=${mark} alt="" /><span>Dragoman</span></a>
-    ${places.map((p) => html`<a href=${`/${p.view}`} aria-current=${current === p.view ? "page" : null}><${Icon} name=${p.icon} /><span>${t(p.title)}</span><${Count} of=${p.view === "talk" ? unread : 0} label=${t("unread")} /></a>`)}
+    ${mine(scope).map((p) => html`<a class=${p.phone ? "" : "rest"} href=${`/${p.view}`} aria-current=${current === p.view ? "page" : null}><${Icon} name=${p.icon} /><span>${t(p.title)}</span><${Count} of=${p.view === "talk" ? unread : 0} label=${t("unread")} /></a>`)}
     <a class="tab" href="/"><${Icon} name="radio-tower" /><span>${t("Channels")}</span></a>
+    ${rest.length > 0 && html`<button type="button" class="tab more" aria-haspopup="dialog" onClick=${() => showMore(true)}><${Icon} name="menu" /><span>${t("More")}</span></button>`}
     <div class="foot">
       <button type="button" class="tab" onClick=${switchTheme}><${Icon} name="sun-moon" /><span>${t("Theme")}</span></button>
       <button type="button" class="tab keysbutton" onClick=${keys}><${Icon} name="keyboard" /><span>${t("Keys")}</span></button>
     </div>
+    <${Dialog} title=${t("More")} open=${more} close=${() => showMore(false)}><ul class="stack" onClick=${() => showMore(false)}>
+      ${rest.map((p) => html`<li><a class="button quiet" href=${`/${p.view}`}><${Icon} name=${p.icon} small />${t(p.title)}</a></li>`)}
+    </ul><//>
   </nav>`;
 }
 

@@ -3,15 +3,14 @@
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { useKeys } from "../keys.js";
 import { Dialog } from "../parts/dialog.js";
-import { Empty } from "../parts/empty.js";
 import { Icon } from "../parts/icon.js";
 import { Lazily } from "../parts/lazily.js";
 import { Toasts } from "../parts/toast.js";
 import { useRoute } from "../router.js";
 import { useStore } from "../store.js";
 import { t } from "../text.js";
+import { Lazy } from "./lazy.js";
 import { Nav } from "./nav.js";
-import { Talk } from "./talk.js";
 
 const sheet = () => import("./keysheet.js").then((module) => module.Keys);
 
@@ -29,7 +28,7 @@ export function Shell() {
     <a class="skip" href="#main" onClick=${skip}>${t("Skip to the content")}</a>
     <div class="page">
       ${online ? html`<span />` : html`<p class="offline" role="status"><${Icon} name="wifi-off" small />${t("No connection to Dragoman. What you write is kept here and sent later.")}</p>`}
-      ${route.view === "talk" ? html`<${Talk} route=${route} />` : html`<${Later} />`}
+      <${Lazy} route=${route} />
     </div>
     <${Nav} current=${route.view} keys=${() => showKeys(true)} />
     <${Toasts} />
@@ -44,8 +43,3 @@ function skip(event) {
   event.preventDefault();
   focusMain();
 }
-
-// Later stands where a view is not made yet.
-const Later = () => html`<main class="view" id="main" tabindex="-1">
-  <${Empty} icon="wrench" title=${t("This view is not here yet")} actions=${html`<a class="button" href="/talk">${t("Go to Talk")}</a>`}>${t("The command dragoman has what belongs here.")}<//>
-</main>`;

@@ -1,0 +1,18 @@
+// The views: where they are, who sees them, and the module that draws each when it is
+// opened for the first time.
+
+/**
+ * Place is a view. phone: it has a tab of its own on phones; the others are under More.
+ * @typedef {{view: string, icon: string, title: string, scope: string, phone?: boolean, find?: () => Promise<any>}} Place
+ */
+
+/** @type {Place[]} */
+export const places = [
+  { view: "talk", icon: "message-circle", title: "Talk", scope: "chat", phone: true, find: () => import("./views/talk.js").then((m) => m.Talk) },
+];
+
+const scopes = ["chat", "read", "operate", "admin"];
+
+// mine are the places that a scope may see.
+/** @param {string} [scope] */
+export const mine = (scope = "chat") => places.filter((p) => scopes.indexOf(p.scope) <= scopes.indexOf(scope));

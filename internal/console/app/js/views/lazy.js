@@ -1,0 +1,43 @@
+// A view that is loaded when it is opened for the first time.
+
+import { html, useEffect, useState } from "../../vendor/preact.js";
+import { Empty } from "../parts/empty.js";
+import { places } from "../places.js";
+import { t } from "../text.js";
+
+const style = new URL("../../css/ops.css", import.meta.url).pathname;
+
+// styled loads the style sheet of these views, once.
+function styled() {
+  const found = document.head.querySelector(`link[href="${style}"]`);
+  if (found) return Promise.resolve();
+  return new Promise((done) => {
+    const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: style, onload: done, onerror: done });
+    document.head.append(link);
+  });
+}
+
+/** @param {{route: import("../router.js").Route}} props */
+export function Lazy({ route }) {
+  const { view } = route;
+  const [found, set] = useState(/** @type {{view: string, Part?: any, problem?: boolean}} */ ({ view: "" }));
+  const place = places.find((p) => p.view === view);
+  useEffect(() => {
+    let over = false;
+    Promise.all([place?.find?.(), view !== "talk" && styled()]).then(
+      ([Part]) => over || set({ view, Part }),
+      () => over || set({ view, problem: true }),
+    );
+    return () => { over = true; };
+  }, [view]);
+  if (!place?.find) return html`<${Missing} title=${t("This view is not here yet")} />`;
+  if (found.view === view && found.problem) return html`<${Missing} title=${t("This view could not be loaded")} again />`;
+  if (found.view !== view || !found.Part) return html`<main class="view" id="main" tabindex="-1" aria-busy="true"><h1>${t(place.title)}</h1></main>`;
+  return html`<${found.Part} route=${route} />`;
+}
+
+// Missing stands where a view is not made yet, or where an updated Dragoman no longer has its file.
+/** @param {{title: string, again?: boolean}} props */
+const Missing = ({ title, again }) => html`<main class="view" id="main" tabindex="-1"><h1 class="unseen">${title}</h1>
+  <${Empty} icon="wrench" title=${title} actions=${again ? html`<button type="button" class="button" onClick=${() => location.reload()}>${t("Load the page again")}</button>` : html`<a class="button" href="/talk">${t("Go to Talk")}</a>`}>
+    ${again ? t("Dragoman was updated, or cannot be reached.") : t("The command dragoman has what belongs here.")}<//></main>`;
