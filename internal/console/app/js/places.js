@@ -9,6 +9,7 @@
 /** @type {Place[]} */
 export const places = [
   { view: "talk", icon: "message-circle", title: "Talk", scope: "chat", phone: true, find: () => import("./views/talk.js").then((m) => m.Talk) },
+  { view: "health", icon: "activity", title: "Health", scope: "read", phone: true, find: () => import("./views/health.js").then((m) => m.Health) },
 ];
 
 const scopes = ["chat", "read", "operate", "admin"];

@@ -1,0 +1,83 @@
+// Health: a sentence, what was checked, and the last hour in plots.
+
+import { html, useState } from "../../vendor/preact.js";
+import { get } from "../api.js";
+import { useLoad } from "../load.js";
+import { Icon } from "../parts/icon.js";
+import { Segments } from "../parts/segments.js";
+import { State } from "../parts/state.js";
+import { Table } from "../parts/table.js";
+import { View } from "../parts/view.js";
+import { Plot } from "../plot.js";
+import { number, since, size, t, took } from "../text.js";
+
+/** @typedef {import("../../../../../docs/openapi.js").HealthReport} HealthReport */
+/** @typedef {import("../../../../../docs/openapi.js").Status} Status */
+/** @typedef {import("../../../../../docs/openapi.js").NodeFigures} NodeFigures */
+/** @typedef {{name: string, state: string, says: string, to?: string}} Check */
+
+export function Health() {
+  const health = useLoad(() => get("health"), []);
+  const [minutes, setMinutes] = useState("60");
+  const ranges = /** @type {[string, string][]} */ ([["15", t("15 minutes")], ["60", t("1 hour")]]);
+  return html`<${View} title=${t("Health")} of=${health} tools=${html`<${Segments} label=${t("Time")} of=${ranges} value=${minutes} set=${setMinutes} />`}>
+    ${(/** @type {HealthReport} */ report) => html`<${Report} of=${report} minutes=${Number(minutes)} />`}
+  <//>`;
+}
+
+/** @param {{of: HealthReport, minutes: number}} props */
+function Report({ of: { status, nodes, every_seconds: every }, minutes }) {
+  const checks = checked(status);
+  const bad = checks.filter((c) => c.state !== "good");
+  const columns = [
+    { title: t("State"), cell: (/** @type {Check} */ c) => html`<${State} of=${c.state}>${c.name}<//>` },
+    { title: t("Finding"), kind: "wide", cell: (/** @type {Check} */ c) => html`${c.says}${c.to && html` <a href=${c.to}>${t("Open")}</a>`}` },
+  ];
+  return html`<div class=${bad.length ? "headline warn" : "headline good"}><${Icon} name=${bad.length ? "triangle-alert" : "circle-check"} />
+      <div><h2>${bad.length === 0 ? t("All is well") : bad.length === 1 ? t("It works, but one thing needs you") : t("It works, but {0} things need you", bad.length)}</h2>
+      <ul class="soft">${bad.map((c) => html`<li>${c.name}: ${c.says}</li>`)}</ul></div></div>
+    <section><header><h2>${t("Checks")}</h2></header><${Table} label=${t("Checks")} columns=${columns} rows=${checks} name=${(/** @type {Check} */ c) => c.name} /></section>
+    ${nodes.map((node) => html`<${Hour} of=${node} every=${every} minutes=${minutes} />`)}`;
+}
+
+// checked is what the daemon says of itself, one line a subject.
+/**
+ * @param {Status} s
+ * @returns {Check[]}
+ */
+function checked(s) {
+  const lines = [];
+  lines.push({ name: t("Model"), state: s.model_trouble ? "bad" : "good", says: s.model_trouble ? s.model_trouble.why : s.model || t("It answers.") });
+  for (const [name, c] of Object.entries(s.channels ?? {})) {
+    const good = c.state === "connected";
+    lines.push({ name, state: good || c.unused ? "good" : c.state === "down" ? "bad" : "warn", says: `${good ? t("Connected for {0}.", since(c.since)) : c.reason || c.detail || c.state}`, to: good ? undefined : "/" });
+  }
+  lines.push({
+    name: t("Queue"), state: s.dead ? "warn" : "good", to: s.dead ? "/queue" : undefined,
+    says: s.dead ? t("{0} deliveries were given up.", number(s.dead)) : t("{0} messages wait, {1} answers are on their way.", number(s.waiting ?? 0), number(s.unsent ?? 0)),
+  });
+  for (const [i, words] of (s.warnings ?? []).entries()) lines.push({ name: i ? t("Warning {0}", i + 1) : t("Warning"), state: "warn", says: words });
+  return lines;
+}
+
+/** @param {{of: NodeFigures, every: number, minutes: number}} props */
+function Hour({ of: { host, node, problem, figures: f }, every, minutes }) {
+  const title = host || node ? t("The last hour on {0}", host || node || "") : t("The last hour");
+  if (!f) return html`<section><header><h2>${title}</h2></header><p class="soft">${problem || t("Nothing was measured yet.")}</p></section>`;
+  const kept = Math.round((minutes * 60) / every);
+  const cut = (/** @type {(number | null)[]} */ values) => values.slice(-kept);
+  const from = new Date(Date.parse(f.from) + Math.max(0, f.memory_bytes.length - kept) * every * 1000).toISOString();
+  const seconds = (/** @type {number} */ v) => took(v * 1000);
+  const thousandths = (/** @type {number} */ v) => t("{0} ms", number(Math.round(v * 10_000) / 10));
+  /** @type {[string, (v: number) => string, [string, (number | null)[]][]][]} */
+  const plots = [
+    [t("Answers being written"), number, [[t("running"), f.turns_running], [t("waiting for a place"), f.turns_waiting]]],
+    [t("Queue"), number, [[t("unanswered"), f.waiting], [t("undelivered"), f.unsent]]],
+    [t("Calls of the model"), seconds, [[t("half of them"), f.model_p50], [t("95 % of them"), f.model_p95]]],
+    [t("Commits to the disk"), thousandths, [[t("half of them"), f.commit_p50], [t("95 % of them"), f.commit_p95]]],
+    [t("Memory"), size, [[t("resident"), f.memory_bytes]]],
+    [t("Processor"), (v) => t("{0} cores", number(Math.round(v * 100) / 100)), [[t("in use"), f.cpu]]],
+  ];
+  return html`<section><header><h2 class="grow">${title}</h2><p class="meta">${t("Kept in memory. Prometheus can keep more: /metrics")}</p></header>
+    <div class="plots">${plots.map(([name, shown, series]) => html`<${Plot} key=${name} title=${name} shown=${shown} from=${from} every=${every} series=${series.map(([of, values]) => ({ name: of, values: cut(values) }))} />`)}</div></section>`;
+}
