@@ -54,6 +54,7 @@ func walkPlan() plan {
 	return plan{
 		channels: "pairing: true\n    allow: [\"71\", \"72\"]",
 		rest: "agent: {tools: {write_file: ask}}\n" +
+			"people: {read_along: true}\n" +
 			"approvals: {approvers: [\"telegram:72\"]}\n" +
 			"limits: {budgets: {person: {day: 5, month: 50}, all: {month: 100}}}\n" +
 			"heartbeat:\n  jobs:\n" +
@@ -90,11 +91,16 @@ func lived(t *testing.T) *daemon {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for _, key := range []string{"telegram:71", "telegram:-100200"} {
+			if _, err := api.ReadConversation.Call(t.Context(), d.admin, api.About{Key: channels.MustKey(key)}); err != nil {
+				return false
+			}
+		}
 		queue, err := api.ListQueue.Call(t.Context(), d.admin, api.Limited{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(waiting.Data) > 0 && slices.ContainsFunc(queue.Data, func(i api.QueueItem) bool { return i.Error != "" })
+		return len(waiting.Data) > 0 && slices.ContainsFunc(queue.Data, func(i api.QueueItem) bool { return i.Kind == "out" && i.Error != "" })
 	})
 	return d
 }

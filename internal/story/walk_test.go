@@ -1,8 +1,12 @@
 package story_test
 
 import (
+	"slices"
 	"testing"
 	"time"
+
+	"dragoman/internal/api"
+	"dragoman/internal/testkit"
 
 	"github.com/chromedp/chromedp"
 )
@@ -16,7 +20,7 @@ func TestWalkEverywhere(t *testing.T) {
 	pageKit(t)
 	d := lived(t)
 	w := d.walker(chromium(t), d.linked())
-	for _, path := range []string{"/talk", "/you", "/jobs", "/queue", "/channels", "/people", "/usage", "/health", "/log", "/settings"} {
+	for _, path := range []string{"/talk", "/talk/telegram:71", "/health", "/queue", "/settings"} {
 		began := time.Now()
 		w.everywhere(path)
 		t.Logf("%s took %s", path, time.Since(began).Round(time.Millisecond))
@@ -50,4 +54,23 @@ func TestWalkTalk(t *testing.T) {
 	w.types("Message", "How does a sundial work?")
 	w.click("button", "Send")
 	w.reads("The shadow knows nothing of time zones.")
+}
+
+// An operator sees what is wrong, finds the message that cannot be delivered, and drops it.
+func TestWalkQueue(t *testing.T) {
+	pageKit(t)
+	d := lived(t)
+	w := d.walker(chromium(t), d.linked())
+	w.open("/health")
+	w.find("slider", "Memory")
+	w.click("link", "Queue")
+	w.reads("bot was blocked by the user")
+	w.click("button", "Actions for telegram:72")
+	w.click("button", "Drop it …")
+	w.click("button", "Drop it")
+	w.reads("Dropped.")
+	testkit.Eventually(t, "the message to be gone", func() bool {
+		queue, err := api.ListQueue.Call(t.Context(), d.admin, api.Limited{})
+		return err == nil && !slices.ContainsFunc(queue.Data, func(i api.QueueItem) bool { return i.Kind == "out" && i.Error != "" })
+	})
 }

@@ -10,6 +10,7 @@
 export const places = [
   { view: "talk", icon: "message-circle", title: "Talk", scope: "chat", phone: true, find: () => import("./views/talk.js").then((m) => m.Talk) },
   { view: "health", icon: "activity", title: "Health", scope: "read", phone: true, find: () => import("./views/health.js").then((m) => m.Health) },
+  { view: "queue", icon: "inbox", title: "Queue", scope: "operate", find: () => import("./views/queue.js").then((m) => m.Queue) },
 ];
 
 const scopes = ["chat", "read", "operate", "admin"];

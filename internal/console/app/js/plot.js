@@ -66,7 +66,7 @@ export function Plot({ title, series, shown, from, every }) {
     event.preventDefault();
   };
   return html`<figure class="card plot">
-    <header><h3 class="grow">${title}</h3><span class=${at === null ? "now" : "meta"}>${at === null ? said : `${when}: ${said}`}</span></header>
+    <header><h3>${title}</h3><span class=${at === null ? "now" : "read"}>${at === null ? said : `${when}: ${said}`}</span></header>
     <svg viewBox=${`0 0 ${width} ${height}`} preserveAspectRatio="none" role="slider" tabindex="0" aria-label=${title}
       aria-valuemin="0" aria-valuemax=${last} aria-valuenow=${here} aria-valuetext=${`${when}: ${said}`}
       onPointerMove=${point} onPointerDown=${point} onPointerLeave=${() => read(null)} onKeyDown=${key} onBlur=${() => read(null)}>

@@ -9,7 +9,7 @@ import { State } from "../parts/state.js";
 import { Table } from "../parts/table.js";
 import { View } from "../parts/view.js";
 import { Plot } from "../plot.js";
-import { number, since, size, t, took } from "../text.js";
+import { number, plural, since, size, t, took } from "../text.js";
 
 /** @typedef {import("../../../../../docs/openapi.js").HealthReport} HealthReport */
 /** @typedef {import("../../../../../docs/openapi.js").Status} Status */
@@ -54,7 +54,7 @@ function checked(s) {
   }
   lines.push({
     name: t("Queue"), state: s.dead ? "warn" : "good", to: s.dead ? "/queue" : undefined,
-    says: s.dead ? t("{0} deliveries were given up.", number(s.dead)) : t("{0} messages wait, {1} answers are on their way.", number(s.waiting ?? 0), number(s.unsent ?? 0)),
+    says: s.dead ? plural(s.dead, "One delivery was given up.", "{0} deliveries were given up.") : t("Unanswered: {0}. Undelivered: {1}.", number(s.waiting ?? 0), number(s.unsent ?? 0)),
   });
   for (const [i, words] of (s.warnings ?? []).entries()) lines.push({ name: i ? t("Warning {0}", i + 1) : t("Warning"), state: "warn", says: words });
   return lines;
