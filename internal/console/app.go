@@ -118,7 +118,7 @@ func (a *app) sent(name string) []byte {
 
 // withoutComments empties the lines that have only a comment. All other lines keep their
 // number, so what a browser says of a line is true of the source. No text in a module may
-// have a line that begins like a comment: TestComments looks.
+// have a line that begins like a comment: .ci/page/comments.test.mjs looks.
 func withoutComments(source []byte) []byte {
 	lines := strings.Split(string(source), "\n")
 	within := false
