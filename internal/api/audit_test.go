@@ -41,7 +41,7 @@ func audited(t *testing.T) (o api.Options, lines func() []string) {
 }
 
 // TestEveryChangeIsAudited: each verb that is no GET, but for a copy of all, writes who uses it, whether it
-// succeeds or not. Questions and prompts are messages of
+// succeeds or not. Questions and prompts, and the files for them, are messages of
 // a person, a webhook is called by a program, and what people have read and pinned and think of
 // answers is theirs alone: these are no acts.
 func TestEveryChangeIsAudited(t *testing.T) {
@@ -50,7 +50,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	h := api.New(o)
 	own := map[string]bool{ // of the caller alone
 		"/conversations/{key}/messages": true, "/conversations/{key}/read": true, "/conversations/{key}/pin": true,
-		"/conversations/{key}/messages/{seq}/feedback": true,
+		"/conversations/{key}/messages/{seq}/feedback": true, "/files": true,
 	}
 	argument := regexp.MustCompile(`\{[a-z_]+\}`)
 	for _, verb := range api.Table() {
