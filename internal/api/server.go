@@ -163,15 +163,16 @@ func (s *server) guarded(route Route) http.Handler {
 	answer := route.serve(s)
 	pattern := route.Method + " " + Root + route.Path
 	return http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
-		w := respond.Watch(to)
+		watched := respond.Watch(to)
 		began := time.Now()
 		defer func() {
 			took := time.Since(began)
 			if route.Within == 0 {
 				took = 0
 			}
-			s.Served(pattern, w.Code(), took)
+			s.Served(pattern, watched.Code(), took)
 		}()
+		var w http.ResponseWriter = watched
 		if err := route.admit(r.Context()); err != nil {
 			respond.Refuse(w, err)
 			return
@@ -187,6 +188,11 @@ func (s *server) guarded(route Route) http.Handler {
 				most = route.maxBody
 			}
 			r.Body = http.MaxBytesReader(w, r.Body, most)
+		}
+		if route.isSmaller() && !AtSocket(r.Context()) {
+			small, end := respond.Compress(w, r)
+			defer end()
+			w = small
 		}
 		if err := answer(w, withVia(r)); err != nil {
 			s.refuse(w, r, err)

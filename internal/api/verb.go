@@ -204,6 +204,9 @@ func (r Route) Success() int {
 	return r.status(http.StatusOK)
 }
 
+// isSmaller reports whether answers are worth compressing: one JSON value, not a stream.
+func (r Route) isSmaller() bool { return r.Media == "" && r.Answer != reflect.TypeFor[None]() }
+
 // InBody reports whether the arguments beside the path are a JSON object in the body.
 func (v Spec) InBody() bool { return !v.inQuery() }
 
