@@ -50,6 +50,12 @@ const on = {
     writing(e, (live) => ({ tools: live.tools.map((tool) => (tool.call === e.call ? { ...tool, ended: true } : tool)) }));
     reloadSoon(e.key ?? "");
   },
+  // What came between the first reading and the begin of the stream would be missed.
+  began: () => setTimeout(() => {
+    listSoon();
+    for (const key of Object.keys(now().talks)) reloadSoon(key);
+  }, 1500),
+  hello: () => {},
   reset: everything,
 };
 

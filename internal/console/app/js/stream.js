@@ -64,15 +64,20 @@ export class Stream {
   /** @param {string} frame */
   frame(frame) {
     let data = "";
+    let began = false; // an id of hello: the stream begins now, and not where another one ended
     for (const line of frame.split("\n")) {
       if (line.startsWith("data: ")) data += line.slice(6);
-      else if (line.startsWith("id: ")) this.after = line.slice(4);
+      else if (line.startsWith("id: ")) {
+        this.after = line.slice(4);
+        began = true;
+      }
     }
     if (!data) return;
     const event = JSON.parse(data);
     if (event.event === "hello") {
       this.tries = 0;
       this.onState(true);
+      if (began) event.event = "began";
     }
     if (event.event === "ended" && event.why === "token") location.assign("/login");
     this.on(event);

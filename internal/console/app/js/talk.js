@@ -5,6 +5,7 @@ import { changeRow, known, listSoon } from "./list.js";
 import { change, changeTalk, now } from "./store.js";
 
 const pageSize = 50;
+const keptLive = 30; // turns
 
 /** @type {() => import("./types.js").Talk} */
 const blank = () => ({ messages: [], feed: [], approvals: [], dead: [], loaded: false, loading: false });
@@ -24,7 +25,7 @@ export async function reload(key) {
       get(path`conversations/${key}/messages`, { limit: pageSize }),
       get(path`conversations/${key}/feed`, { limit: pageSize }).catch(nothing),
       get(path`conversations/${key}/running`),
-      get("approvals", { key, limit: pageSize }).catch(nothing),
+      get("approvals", { key, limit: 20 }).catch(nothing),
     ]);
     const head = messages.data.length === 0 && isRoom(key) && !known(key) ? undefined : await get(path`conversations/${key}`).catch(noConversation);
     const talk = now().talks[key];
@@ -93,12 +94,12 @@ function merged(old, fresh) {
   return [...old.filter((f) => f.seq < first), ...fresh];
 }
 
-// dropLive forgets answers that are written to their end. Their thoughts are kept: the
-// transcript has none.
+// dropLive forgets answers that are written to their end. The thoughts of the last ones are
+// kept: the transcript has none.
 /** @param {string} running */
 function dropLive(running) {
   change((s) => ({
-    live: Object.fromEntries(Object.entries(s.live).map(([turn, live]) => [turn, turn === running || !live.text ? live : { ...live, text: "" }])),
+    live: Object.fromEntries(Object.entries(s.live).slice(-keptLive).map(([turn, live]) => [turn, turn === running || !live.text ? live : { ...live, text: "" }])),
   }));
 }
 
