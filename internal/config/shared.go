@@ -3,6 +3,7 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"path/filepath"
 
 	"gopkg.in/yaml.v3"
@@ -19,6 +20,11 @@ func (c *Config) Fingerprint() string {
 	shared.HTTP.Listen = ""
 	shared.Log = Log{}
 	shared.Store.MaxConns = 0
+	shared.Agents = maps.Clone(c.Agents)
+	for name, p := range shared.Agents {
+		p.File = "" // what it says counts
+		shared.Agents[name] = p
+	}
 	var root yaml.Node
 	if err := root.Encode(&shared); err != nil {
 		return ""

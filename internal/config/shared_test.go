@@ -1,6 +1,9 @@
 package config_test
 
-import "testing"
+import (
+	"path/filepath"
+	"testing"
+)
 
 // Nodes that differ in what is about one machine have one fingerprint, and others not.
 func TestFingerprint(t *testing.T) {
@@ -26,5 +29,24 @@ func TestFingerprint(t *testing.T) {
 		if got := print(test.text); (got == one) != test.same {
 			t.Errorf("%s: %s and %s, want the same: %t", name, one, got, test.same)
 		}
+	}
+}
+
+// The prompt of a persona is a thing in common, and the place of its file is not.
+func TestFingerprintOfAPersona(t *testing.T) {
+	print := func(prompt string) string {
+		file := filepath.Join(t.TempDir(), "SOUL.md")
+		write(t, file, prompt)
+		cfg, err := load(t, `agents: {cook: {prompt: "${file:`+file+`}"}}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cfg.Fingerprint()
+	}
+	if one, other := print("Cook."), print("Cook."); one != other {
+		t.Errorf("the same prompt in two places has the fingerprints %s and %s", one, other)
+	}
+	if one, other := print("Cook."), print("Bake."); one == other {
+		t.Error("two prompts have one fingerprint")
 	}
 }
