@@ -224,6 +224,10 @@ type Turn struct {
 	// new, and count towards no limit of their kind.
 	Counts []Count
 	Notes  []Note
+	// Once, if not nil, is stored in the same commit. If there is a note of that kind, owner
+	// and name, the commit is refused with [ErrSaid]: commit the turn again without it, and
+	// without what it stands for.
+	Once *Note
 }
 
 // Parking is why and until when a turn does not go on.

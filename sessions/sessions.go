@@ -37,6 +37,8 @@ var (
 	// ErrTooMany: too many pairing requests wait on that channel, or an owner has too many
 	// notes of a kind.
 	ErrTooMany = errors.New("too many")
+	// ErrSaid: what a turn says only once has been said.
+	ErrSaid = errors.New("said before")
 )
 
 // ReplaceError says in a sentence why a message cannot be replaced. Nothing was stored.

@@ -78,6 +78,8 @@ var lives = map[string]life{
 	// Somebody who wants to be erased has ten minutes to confirm it. A backup is older than
 	// what they wrote since, so they ask again.
 	"leaving": {due: day, most: 1, secret: pending},
+	// That little is left of a budget is said once a day. Its Due is the end of that day.
+	"budget-told": {due: day},
 	// What is always allowed in a chat is, until somebody takes it back. An old backup may
 	// have what was taken back since.
 	"always": {most: 100, secret: secret},

@@ -157,11 +157,15 @@ func (s *Store) AppendStep(ctx context.Context, cl sessions.Claim, turn string, 
 
 // CommitTurn ends a turn in one commit: it stores messages, usage, replies and the
 // occurrence, adds counts, marks the answered inbox rows as done, and deletes the turn's journal.
-// Messages get their Seq. Errors: ErrFenced, ErrConflict.
+// Messages get their Seq. Errors: ErrFenced, ErrConflict, ErrSaid (only with t.Once).
 func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Turn) error {
 	t.ID = rules.Text(t.ID)
 	err := checkCounts(t.Counts)
-	notes, flawed := cleanNotes(t.Notes)
+	notes := t.Notes
+	if t.Once != nil {
+		notes = append(slices.Clone(notes), *t.Once)
+	}
+	notes, flawed := cleanNotes(notes)
 	err = cmp.Or(err, flawed)
 	if o := t.Occurrence; o != nil {
 		err = cmp.Or(err, hasJob(o.Job), knownOutcome(o.Outcome))
@@ -174,6 +178,9 @@ func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Tu
 		list, err := current(open, t.ID, t.Answers)
 		if err != nil {
 			return err
+		}
+		if t.Once != nil && st.hasNote(t.Once) {
+			return sessions.ErrSaid
 		}
 		mine := bound(open, t.ID)
 		if len(mine) > 0 {
@@ -198,6 +205,12 @@ func (s *Store) CommitTurn(ctx context.Context, cl sessions.Claim, t sessions.Tu
 		}
 		return nil
 	})
+}
+
+// hasNote reports whether there is a note with the kind, owner and name of n.
+func (st *step) hasNote(n *sessions.Note) bool {
+	_, found := st.one(rows.Record{Note: &sessions.Note{Kind: n.Kind, Owner: n.Owner, Name: n.Name}})
+	return found
 }
 
 // Postpone makes messages, and the turn they are bound to, due at until and counts an

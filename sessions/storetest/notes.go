@@ -18,6 +18,7 @@ var noteTests = map[string]func(*testing.T, *rig){
 	"Notes/OfSeveralOwners":           notesOfSeveralOwners,
 	"Notes/OfSeveralOwnersRace":       notesOfSeveralOwnersRace,
 	"Notes/AreAdded":                  notesAreAdded,
+	"Notes/SayOnce":                   notesSayOnce,
 	"Notes/OfAnOwnerAreLimited":       notesAreLimited,
 	"Notes/ImpossibleOnesAreRefused":  notesAreRefused,
 	"Notes/ALimitOfTheList":           notesAreListed,
@@ -164,6 +165,26 @@ func notesAreAdded(t *testing.T, r *rig) {
 		t.Error("a note of an impossible kind was added")
 	}
 	same(t, "notes after a refusal", noteNames(t, r, sessions.NoteFilter{Kind: "k", Owner: "o"}), []string{"a1", "b2"})
+}
+
+func notesSayOnce(t *testing.T, r *rig) {
+	once := &sessions.Note{Kind: "k", Owner: "o", Name: "20261129"}
+	for i, said := range []error{nil, sessions.ErrSaid} {
+		seq := r.accept(t, "x:1", number("", i), "hello")
+		h := r.claim(t)
+		turn := sessions.Turn{ID: number("t", i), Answers: []sessions.Answered{{Seq: seq}}, Messages: []sessions.Message{user("hello")}, Once: once}
+		err := r.CommitTurn(t.Context(), h.Claim, turn)
+		if !errors.Is(err, said) {
+			t.Fatalf("CommitTurn %d = %v, want %v", i, err, said)
+		}
+		if said != nil {
+			turn.Once = nil
+			must(t, r.CommitTurn(t.Context(), h.Claim, turn))
+		}
+		h.release(nil)
+	}
+	same(t, "notes", noteNames(t, r, sessions.NoteFilter{Kind: "k", Owner: "o"}), []string{"20261129"})
+	same(t, "transcript", r.transcript(t, "x:1"), []string{"user: hello", "user: hello"})
 }
 
 func notesAreLimited(t *testing.T, r *rig) {
