@@ -123,6 +123,43 @@ type Meter interface {
 	End(t Turn, counted bool)
 }
 
+// Teller is for rules that tell people something beside an answer of the model.
+type Teller interface {
+	// Tell returns what to tell with the answer that t ends with, now that its calls have
+	// ended. The zero Notice: nothing.
+	Tell(ctx context.Context, t Turn) Notice
+	// Told says that a notice of Tell was told now, or before by somebody else.
+	Told(n Notice)
+}
+
+// Notice is a sentence that is told once.
+type Notice struct {
+	Say string
+	// Once is stored in the commit of the answer. Who finds it there tells nothing.
+	Once *sessions.Note
+}
+
+// Budget is how much of something may be used until a time.
+type Budget struct {
+	// Scope is "person", "chat", "job" or "all", and Owner a person's ID, a key, or the name of
+	// a job.
+	Scope, Owner string
+	Period       string // "day" or "month"
+	Unit         string // "money" or "tokens"
+	// Used is what turns used on all nodes. Reserved is for the calls that run on this one.
+	Limit, Used, Reserved float64
+	Until                 time.Time
+	// Left says for people what is left, and until when.
+	Left string
+}
+
+// Budgeter is for rules with budgets.
+type Budgeter interface {
+	// BudgetsOf lists those of t, and AllBudgets those that were begun, most used first.
+	BudgetsOf(ctx context.Context, t Turn) ([]Budget, error)
+	AllBudgets(ctx context.Context, at time.Time) ([]Budget, error)
+}
+
 // Type is one type of rule. Its file declares it with its settings, and internal/app
 // lists all types: nothing else has to know one by name.
 type Type struct {
@@ -141,6 +178,12 @@ type Settings interface {
 	Rule(s Setup) Rule
 }
 
+// Priced is for settings of rules that count money. Without it, a model needs no price.
+type Priced interface {
+	// NeedsPrices reports whether what a model without a price uses is counted as nothing.
+	NeedsPrices() bool
+}
+
 // Sums reads what was counted.
 type Sums interface {
 	// Sum returns what owner has counted of a kind on the days from fromDay to toDay, both
@@ -150,9 +193,22 @@ type Sums interface {
 	Sums(ctx context.Context, f sessions.SumFilter) ([]sessions.Count, error)
 }
 
+// People says which identities are one person's.
+type People interface {
+	// Person returns who an identity, or the ID of a principal, belongs to.
+	Person(ctx context.Context, identity string) (string, error)
+	// Owners returns the owners of all sums of the person to whom an identity belongs.
+	Owners(ctx context.Context, identity string) ([]string, error)
+}
+
 // Setup is what a rule gets besides its settings.
 type Setup struct {
 	Sums Sums
+	// People knows who has several identities. Nil: nobody has.
+	People People
+	// ZoneOf returns the time zone in which an identity lives, as far as it is known. Nil:
+	// Zone is everybody's.
+	ZoneOf func(ctx context.Context, identity string) *time.Location
 	// Zone is the time zone in which days are counted: agent.time_zone.
 	Zone *time.Location
 	// Price returns what a call of a model costs, 0 if no price is configured. Nil: nothing.

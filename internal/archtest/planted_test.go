@@ -50,7 +50,7 @@ var planted = []plant{
 	{"tools run although somebody in the turn may no longer talk", "internal/gateway/agent_turn.go", "for _, w := range rows {\n\t\tif w.Inbound.Sender.ID() == people.OperatorID", "for _, w := range rows[len(rows)-1:] {\n\t\tif w.Inbound.Sender.ID() == people.OperatorID", "./internal/gateway", "Everybody"},
 	{"a stranger's messages fill the memory", "internal/gateway/pairing.go", "isCommand || len(it.messages) >= maxApplicantMessages ||", "isCommand ||", "./internal/gateway", "Stranger"},
 	{"a steered message is shown twice after a crash", "internal/gateway/turn.go", "msg.Seq = w.Seq // only", "_ = w.Seq // only", "./internal/gateway", "Steer"},
-	{"the preview becomes the last piece of a long answer", "internal/gateway/finish.go", "_, t.Replies[0].Edit = r.live.current()", "_, t.Replies[len(t.Replies)-1].Edit = r.live.current()", "./internal/gateway", "Preview"},
+	{"the preview becomes the last piece of a long answer", "internal/gateway/finish.go", "_, list[0].Edit = r.live.current()", "_, list[len(list)-1].Edit = r.live.current()", "./internal/gateway", "Preview"},
 	{"a line that IRC did not confirm counts as not sent", "channels/irc/confirm.go", `s.settle(d, fmt.Errorf("irc: send to %s: not confirmed`, `s.settle(d, notSent("send to %s: not confirmed`, "./channels/irc", "Unconfirmed"},
 	{"a line for IRC leaves no room for an unknown host", "channels/irc/send.go", `cmp.Or(s.me.host, strings.Repeat("h", maxHost))`, `cmp.Or(s.me.host, "")`, "./channels/irc", "Host"},
 	{"a copy of an unreadable WhatsApp message is another message", "channels/whatsapp/receive.go", "id := inboundID(before.info())", "id := inboundID(&evt.Info)", "./channels/whatsapp", "Copy"},

@@ -182,17 +182,9 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 		for i := range t.Messages {
 			t.Messages[i].Turn = r.id
 		}
-		l := sessions.Label{Kind: channels.KindAnswer, Turn: r.id}
-		if outcome == "failed" {
-			l.Kind = channels.KindApology
-		}
-		t.Replies = r.g.split(l, r.claim.Key, text, r.newest())
-		if r.live != nil {
-			_, t.Replies[0].Edit = r.live.current()
-		}
-		if say := r.g.summaries.Choice(r.history, r.historyAfter(t)); say != "" {
-			l.Kind = channels.KindNotice
-			t.Replies = append(t.Replies, r.g.split(l, r.claim.Key, r.g.spellCommands(r.claim.Key, say), r.newest())...)
+		t.Replies = r.replies(t, text, outcome)
+		if outcome == "ran" {
+			r.addNotice(ctx, &t, text)
 		}
 	}
 	if r.g.opts.Keep != nil {
@@ -200,7 +192,7 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 		t.Notes = append(t.Notes, kept...)
 	}
 	for try := 0; ; try++ {
-		err := r.commitOnce(ctx, t)
+		err := r.commitOnce(ctx, &t)
 		switch {
 		case err == nil:
 			r.kept = r.g.opts.Keep != nil
@@ -219,14 +211,38 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 	}
 }
 
-func (r *run) commitOnce(ctx context.Context, t sessions.Turn) error {
+// replies are what the turn t sends: text, which is its answer, and what may follow it.
+func (r *run) replies(t sessions.Turn, text, outcome string) []sessions.Reply {
+	l := sessions.Label{Kind: channels.KindAnswer, Turn: r.id}
+	if outcome == "failed" {
+		l.Kind = channels.KindApology
+	}
+	list := r.g.split(l, r.claim.Key, text, r.newest())
+	if r.live != nil {
+		_, list[0].Edit = r.live.current()
+	}
+	if say := r.g.summaries.Choice(r.history, r.historyAfter(t)); say != "" {
+		l.Kind = channels.KindNotice
+		list = append(list, r.g.split(l, r.claim.Key, r.g.spellCommands(r.claim.Key, say), r.newest())...)
+	}
+	return list
+}
+
+func (r *run) commitOnce(ctx context.Context, t *sessions.Turn) error {
 	defer r.live.hold(ctx)()
 	span := trace.Begin(ctx, "commit", trace.Internal)
 	defer span.End()
-	err := r.g.store.CommitTurn(ctx, r.claim, t)
+	err := r.g.store.CommitTurn(ctx, r.claim, *t)
+	if errors.Is(err, sessions.ErrSaid) {
+		r.beside.leaveOut(t)
+		err = r.g.store.CommitTurn(ctx, r.claim, *t)
+	}
 	if err != nil {
 		span.Fail("store")
 		return err
+	}
+	if t.Once != nil {
+		r.beside.by.Told(r.beside.Notice)
 	}
 	r.live.committed()
 	return nil

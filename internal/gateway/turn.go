@@ -35,6 +35,8 @@ type run struct {
 	answered []sessions.Message
 	// meter limits what the turn uses; nil: nothing does.
 	meter *meter
+	// beside is what a rule says beside the answer; nil: nothing.
+	beside *beside
 	// kept: what hooks get about the turn is stored with it.
 	kept bool
 
