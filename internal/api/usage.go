@@ -76,14 +76,11 @@ func (s *server) usage(ctx context.Context, q UsageBy) (UsageReport, error) {
 
 // ownUsage is what the caller used, in all conversations.
 func (s *server) ownUsage(ctx context.Context, q UsageQuery) (UsageReport, error) {
-	who := caller(ctx)
-	mine, err := s.Reads.Mine(ctx, who)
+	owners, err := s.Directory.Owners(ctx, caller(ctx).ID)
 	if err != nil {
 		return UsageReport{}, err
 	}
-	owners := append([]string{who.ID}, mine...)
-	slices.Sort(owners)
-	return s.readUsage(ctx, usage.Query{By: usage.ByDay, Owners: slices.Compact(owners)}, q, false)
+	return s.readUsage(ctx, usage.Query{By: usage.ByDay, Owners: owners}, q, false)
 }
 
 func (s *server) readUsage(ctx context.Context, q usage.Query, days UsageQuery, each bool) (UsageReport, error) {

@@ -214,6 +214,22 @@ func (d *Directory) Together(ctx context.Context, identity string) ([]string, er
 	return append([]string{identity}, all...), nil
 }
 
+// Owners returns the owners of all sums and notes of the person to whom an identity, or the
+// ID of a principal, belongs, sorted: one of their identities each, and their own name.
+func (d *Directory) Owners(ctx context.Context, identity string) ([]string, error) {
+	owners, err := d.Identities(ctx, identity)
+	if err != nil {
+		return nil, err
+	}
+	person, err := d.Person(ctx, identity)
+	if err != nil {
+		return nil, err
+	}
+	owners = append(owners, identity, person)
+	slices.Sort(owners)
+	return slices.Compact(owners), nil
+}
+
 // Joined returns the identities of networks that were joined with this one, sorted; none
 // if nobody joined it.
 func (d *Directory) Joined(ctx context.Context, identity string) ([]string, error) {

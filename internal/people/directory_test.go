@@ -119,6 +119,11 @@ func TestOperator(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("Identities: %v\n%s", err, diff)
 	}
+	// A program that asks with a token of theirs is "operator".
+	owners, err := d.Owners(t.Context(), "irc:account:boss")
+	if want := slices.Sorted(slices.Values(append(want, "operator"))); err != nil || !slices.Equal(owners, want) {
+		t.Errorf("Owners = %v, %v, want %v", owners, err, want)
+	}
 }
 
 // TestSharedPage: a page that others can reach shows them nothing that is only for

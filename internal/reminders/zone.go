@@ -73,6 +73,16 @@ func (b *Book) zoneOf(ctx context.Context, owner string) (name string, zone *tim
 	return newest.Zone, b.zone(newest.Zone), nil
 }
 
+// ZoneOf is the zone in which an identity lives: the configuration's if they have not said it,
+// or if the store fails.
+func (b *Book) ZoneOf(ctx context.Context, identity string) *time.Location {
+	_, zone, err := b.zoneOf(ctx, identity)
+	if err != nil {
+		return b.o.Zone
+	}
+	return zone
+}
+
 // zone is the zone of that name, or the configuration's for "" and one that is gone.
 func (b *Book) zone(name string) *time.Location {
 	zone, err := loadZone(name)
