@@ -17,7 +17,10 @@ func Rules() []admission.Type {
 
 // rules makes those that the configuration turns on.
 func (d *Daemon) rules(c *config.Config) (list []admission.Rule) {
-	setup := admission.Setup{Sums: d.store, Zone: zoneOf(d.cfg.Agent.TimeZone), Logger: d.log, Price: priceOf(c), MaxTokens: c.Model.MaxTokens}
+	setup := admission.Setup{
+		Sums: d.store, People: d.people, Zone: d.zone, ZoneOf: d.reminders.ZoneOf,
+		Logger: d.log, Price: priceOf(c), MaxTokens: c.Model.MaxTokens,
+	}
 	for _, kind := range Rules() {
 		if rule := c.Limits.Rules[kind.Name].Rule(setup); rule != nil {
 			list = append(list, rule)

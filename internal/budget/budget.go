@@ -16,12 +16,18 @@
 // A turn that finds nothing left ends with a sentence: see [admission.Rule]. In the middle
 // of a turn, the answer is what was said so far and that sentence. A job is skipped.
 //
-// Days and months are those of agent.time_zone. Sums are read again after a second, and
+// At four fifths of a limit, one answer a day ends with a sentence about it: in a private
+// chat about the person, else about the chat. A note says that it was said, in the commit of
+// that answer, so all nodes say it once, over restarts.
+//
+// A budget is a person's: the sums of all their identities count (people.Directory).
+//
+// Days and months are those of agent.time_zone. In a private chat, the sentences name the
+// time on the person's clock. Sums are read again after a second, and
 // above four fifths of a limit before each call.
 //
 // A summary counts for whoever caused it, and is made also when nothing is left: the
 // conversation could not go on without it. Not counted is what package usage does not count.
-// Identities that were joined as one person have a budget each.
 //
 // Failures:
 //
@@ -66,6 +72,9 @@ type Limits struct {
 func (s *Settings) On() bool {
 	return s.Person != (Limits{}) || s.Chat != (Limits{}) || s.Job != (Limits{}) || s.All != (Limits{})
 }
+
+// NeedsPrices implements [admission.Priced].
+func (s *Settings) NeedsPrices() bool { return s.On() && s.Unit == Money }
 
 // billion is how many units of used-cost are 1, and of which sums of money are made here.
 const billion = 1e9

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"dragoman/channels"
 	"dragoman/internal/admission"
 	"dragoman/internal/budget"
@@ -32,7 +34,7 @@ func (b *book) Sums(_ context.Context, f sessions.SumFilter) (list []sessions.Co
 	defer b.mu.Unlock()
 	b.reads++
 	for _, c := range b.all {
-		if c.Kind == f.Kind && c.Owner == f.Owner && c.Day >= f.From && c.Day <= f.To {
+		if c.Kind == f.Kind && (f.Owner == "" || c.Owner == f.Owner) && c.Day >= f.From && c.Day <= f.To {
 			list = append(list, c)
 		}
 	}
@@ -121,6 +123,118 @@ func TestBefore(t *testing.T) {
 			}
 			if got.Say != tt.say || again != tt.again || !got.Until.IsZero() {
 				t.Errorf("Before = %q, again %q, want %q, %q", got.Say, again, tt.say, tt.again)
+			}
+		})
+	}
+}
+
+// family are people of whom some have several identities.
+type family map[string]string
+
+func (f family) Person(_ context.Context, identity string) (string, error) {
+	if person := f[identity]; person != "" {
+		return person, nil
+	}
+	return identity, nil
+}
+
+func (f family) Owners(_ context.Context, person string) (list []string, err error) {
+	for identity, of := range f {
+		if of == person {
+			list = append(list, identity)
+		}
+	}
+	return append(list, person), nil
+}
+
+// Whoever writes from two networks has one budget, and reads the time on their own clock.
+func TestABudgetIsAPersons(t *testing.T) {
+	s := budget.Settings{Person: budget.Limits{Day: 2}}
+	at := time.Date(2026, 11, 29, 23, 30, 0, 0, time.UTC)
+	b := &book{all: []sessions.Count{money("telegram:42", "20261130", 1), money("irc:ann", "20261130", 1.2), money("irc:bob", "20261130", 1)}}
+	newYork, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := s.Rule(admission.Setup{
+		Sums: b, Zone: berlin, People: family{"telegram:42": "person:x", "irc:ann": "person:x"},
+		ZoneOf: func(context.Context, string) *time.Location { return newYork },
+	})
+	for _, tt := range []struct {
+		owner   string
+		private bool
+		want    string
+	}{
+		{"telegram:42", true, "I have used today's 2.00 for you. I go on at 18:00 (New York), or ask whoever runs me."},
+		{"irc:ann", false, "I have used today's 2.00 for you. I go on at 00:00 (Berlin), or ask whoever runs me."},
+		{"irc:bob", true, ""},
+	} {
+		got, err := r.Before(t.Context(), admission.Turn{ID: "1", Owner: tt.owner, Private: tt.private, At: at})
+		if err != nil || got.Say != tt.want {
+			t.Errorf("Before about %s = %q, %v, want %q", tt.owner, got.Say, err, tt.want)
+		}
+	}
+}
+
+// At four fifths there is one sentence a day, in a private chat about the person and in a
+// shared one about the chat, and none about what is used up.
+func TestLittleIsLeft(t *testing.T) {
+	group := channels.MustKey("telegram:-1")
+	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	alone := admission.Turn{ID: "1", Owner: "telegram:42", Key: channels.MustKey("telegram:42"), Private: true, At: at}
+	shared := admission.Turn{ID: "2", Owner: "telegram:42", Key: group, At: at}
+	s := budget.Settings{Person: budget.Limits{Day: 2, Month: 3}, Chat: budget.Limits{Day: 2}, All: budget.Limits{Day: 3}}
+	for _, tt := range []struct {
+		name string
+		turn admission.Turn
+		has  []sessions.Count
+		uses float64
+		want string
+		note sessions.Note
+	}{
+		{name: "less", turn: alone, uses: 1.5},
+		{
+			name: "of a day", turn: alone, uses: 1.6, want: "I have used 80 % of today's 2.00 for you. The rest is for the time until 00:00 (Berlin).",
+			note: sessions.Note{Kind: "budget-told", Owner: "telegram:42", Name: "20261129", Due: time.Date(2026, 11, 30, 0, 0, 0, 0, berlin)},
+		},
+		{
+			name: "of a month", turn: alone, uses: 1.6, has: []sessions.Count{money("telegram:42", "20261101", 1)},
+			want: "I have used 86 % of this month's 3.00 for you. The rest is for the time until 00:00 on 1 December (Berlin).",
+			note: sessions.Note{Kind: "budget-told", Owner: "telegram:42", Name: "20261129", Due: time.Date(2026, 11, 30, 0, 0, 0, 0, berlin)},
+		},
+		{name: "all of it", turn: alone, uses: 2},
+		{name: "of a person, in a group", turn: shared, uses: 0.1, has: []sessions.Count{money("telegram:42", "20261129", 1.8)}},
+		{
+			name: "of a chat", turn: shared, uses: 0.1, has: []sessions.Count{money(sessions.ChatScope(group), "20261129", 1.6)},
+			want: "I have used 85 % of today's 2.00 for this chat. The rest is for the time until 00:00 (Berlin).",
+			note: sessions.Note{Kind: "budget-told", Owner: sessions.ChatScope(group), Name: "20261129", Due: time.Date(2026, 11, 30, 0, 0, 0, 0, berlin)},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := rule(s, &book{all: tt.has})
+			m := r.(admission.Meter)
+			_, err := m.Begin(t.Context(), tt.turn, admission.Call{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.Used(tt.turn, sessions.Usage{Cost: tt.uses})
+			n := r.(admission.Teller).Tell(t.Context(), tt.turn)
+			if n.Say != tt.want {
+				t.Fatalf("Tell = %q, want %q", n.Say, tt.want)
+			}
+			if n.Once == nil {
+				return
+			}
+			if diff := cmp.Diff(tt.note, *n.Once); diff != "" {
+				t.Errorf("the note (-want +got):\n%s", diff)
+			}
+			r.(admission.Teller).Told(n)
+			if again := r.(admission.Teller).Tell(t.Context(), tt.turn); again.Say != "" {
+				t.Errorf("after it was told: %q", again.Say)
+			}
+			tt.turn.At = tt.turn.At.AddDate(0, 0, 1)
+			if again := r.(admission.Teller).Tell(t.Context(), tt.turn); again.Say == "" {
+				t.Error("on the next day nothing is told")
 			}
 		})
 	}

@@ -20,7 +20,8 @@ const (
 	ofAll
 )
 
-// account is a budget of somebody: owner is that of its sums.
+// account is a budget of somebody: owner is that of its sums, or a person, who has those of
+// all their identities.
 type account struct {
 	scope scope
 	owner string
@@ -45,6 +46,8 @@ type state struct {
 	ended, endedThen int64
 	// done is what finished calls of running turns used, and running what is reserved.
 	done, running int64
+	// told is the day on which its people were told last that little is left.
+	told string
 }
 
 // fresh is what was used beside the sums that were read.
@@ -59,10 +62,7 @@ type ticket struct {
 // rule is the rule. It also implements [admission.Counter] and [admission.Meter].
 type rule struct {
 	limits Settings
-	sums   admission.Sums
-	zone   *time.Location
-	price  func(model string, input, output int) float64
-	answer int // model.max_tokens
+	with   admission.Setup
 
 	mu       sync.Mutex
 	accounts map[account]*state
@@ -81,9 +81,22 @@ const freshFor = time.Second
 // nearly is the share of a limit above which sums are read before each call.
 const nearly = 0.8
 
-// accountsOf returns the accounts of t that have a limit.
-func (r *rule) accountsOf(t admission.Turn) (all []account) {
-	for _, a := range []account{{ofPerson, t.Owner}, {ofChat, ""}, {ofJob, ""}, {ofAll, everybody}} {
+// accountsOf returns the accounts of t that have a limit. Errors are those of the directory
+// of people.
+func (r *rule) accountsOf(ctx context.Context, t admission.Turn) (all []account, err error) {
+	if t.Owner != "" && r.limits.Person != (Limits{}) {
+		person, err := r.with.People.Person(ctx, t.Owner)
+		if err != nil {
+			return nil, fmt.Errorf("budget: whose is %s: %w", t.Owner, err)
+		}
+		all = append(all, account{ofPerson, person})
+	}
+	return append(all, r.othersOf(t)...), nil
+}
+
+// othersOf returns the accounts of t that are no person's and have a limit.
+func (r *rule) othersOf(t admission.Turn) (all []account) {
+	for _, a := range []account{{ofChat, ""}, {ofJob, ""}, {ofAll, everybody}} {
 		switch a.scope {
 		case ofChat:
 			if !t.Key.IsZero() {
@@ -132,7 +145,7 @@ func (r *rule) refresh(ctx context.Context, accounts []account, at time.Time) er
 
 // read reads the sums of a, unless they are known.
 func (r *rule) read(ctx context.Context, a account, at time.Time) error {
-	local := at.In(r.zone)
+	local := at.In(r.with.Zone)
 	today := local.Format(dayForm)
 	r.mu.Lock()
 	s := r.stateOf(a)
@@ -145,18 +158,9 @@ func (r *rule) read(ctx context.Context, a account, at time.Time) error {
 		return nil
 	}
 	began := time.Now()
-	var day, month int64
-	for _, kind := range r.kinds(a) {
-		list, err := r.sums.Sums(ctx, sessions.SumFilter{Kind: kind, Owner: a.owner, From: local.Format("200601") + "01", To: today})
-		if err != nil {
-			return err
-		}
-		for _, c := range list {
-			month += c.N
-			if c.Day == today {
-				day += c.N
-			}
-		}
+	day, month, err := r.sumsOf(ctx, a, local)
+	if err != nil {
+		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,6 +176,33 @@ func (r *rule) read(ctx context.Context, a account, at time.Time) error {
 	return nil
 }
 
+// sumsOf reads what a has used on the day of local, and in its month until then.
+func (r *rule) sumsOf(ctx context.Context, a account, local time.Time) (day, month int64, err error) {
+	owners := []string{a.owner}
+	if a.scope == ofPerson {
+		owners, err = r.with.People.Owners(ctx, a.owner)
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	today := local.Format(dayForm)
+	for _, owner := range owners {
+		for _, kind := range r.kinds(a) {
+			list, err := r.with.Sums.Sums(ctx, sessions.SumFilter{Kind: kind, Owner: owner, From: local.Format("200601") + "01", To: today})
+			if err != nil {
+				return 0, 0, err
+			}
+			for _, c := range list {
+				month += c.N
+				if c.Day == today {
+					day += c.N
+				}
+			}
+		}
+	}
+	return day, month, nil
+}
+
 // stateOf returns what is known of a. r.mu is held.
 func (r *rule) stateOf(a account) *state {
 	s := r.accounts[a]
@@ -180,7 +211,7 @@ func (r *rule) stateOf(a account) *state {
 	}
 	if len(r.accounts) >= maxAccounts {
 		for old, s := range r.accounts {
-			if s.done == 0 && s.running == 0 && time.Since(s.readAt) > freshFor {
+			if s.done == 0 && s.running == 0 && time.Since(s.readAt) > freshFor { // who was told is in the store
 				delete(r.accounts, old)
 			}
 		}
@@ -212,42 +243,61 @@ func (r *rule) left(a account, s *state) (left int64) {
 	return left
 }
 
-// exhausted returns what to say if one of the accounts is used up, of several the one that
-// is used up longest. r.mu is held.
-func (r *rule) exhausted(accounts []account, at time.Time) (v admission.Verdict) {
+// used is how much of a was used in a period. r.mu is held.
+func (s *state) used(p period) int64 {
+	if p == month {
+		return s.month + s.fresh()
+	}
+	return s.day + s.fresh()
+}
+
+// exhausted returns the budget of the accounts that is used up, of several the one that is
+// used up longest; nil: none is. r.mu is held.
+func (r *rule) exhausted(accounts []account, at time.Time) (longest *share) {
 	for _, a := range accounts {
-		s := r.stateOf(a)
-		l := r.limitsOf(a)
-		if l.Day > 0 && s.day+s.fresh() >= r.limits.units(l.Day) {
-			v = later(v, r.verdict(a, day, l.Day, at))
-		}
-		if l.Month > 0 && s.month+s.fresh() >= r.limits.units(l.Month) {
-			v = later(v, r.verdict(a, month, l.Month, at))
+		for _, p := range []period{day, month} {
+			one := r.share(a, p)
+			if one.limit <= 0 || one.used < one.limit {
+				continue
+			}
+			if longest == nil || r.next(p, at).After(r.next(longest.period, at)) {
+				longest = &one
+			}
 		}
 	}
-	return v
+	return longest
 }
 
-func later(v, w admission.Verdict) admission.Verdict {
-	if w.Again.After(v.Again) {
-		return w
+// share is how much of one limit was used, in the units of sums. limit is 0 if there is none.
+type share struct {
+	account
+	period
+	limit, used, reserved int64
+}
+
+// share returns that of a in a period. r.mu is held.
+func (r *rule) share(a account, p period) share {
+	s := r.stateOf(a)
+	limit := r.limitsOf(a).Day
+	if p == month {
+		limit = r.limitsOf(a).Month
 	}
-	return v
+	return share{a, p, r.limits.units(limit), s.used(p), s.running}
 }
 
-// reserve reserves most for a call of t, or says that nothing is left, or returns what to
-// wait for.
-func (r *rule) reserve(t admission.Turn, accounts []account, most int64) (admission.Verdict, <-chan struct{}) {
+// reserve reserves most for a call of t, or returns the budget of which nothing is left, or
+// what to wait for.
+func (r *rule) reserve(t admission.Turn, accounts []account, most int64) (*share, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v := r.exhausted(accounts, t.At)
-	if !v.IsZero() {
-		return v, nil
+	over := r.exhausted(accounts, t.At)
+	if over != nil {
+		return over, nil
 	}
 	for _, a := range accounts {
 		s := r.stateOf(a)
 		if s.running > 0 && s.running >= r.left(a, s) {
-			return v, r.freed
+			return nil, r.freed
 		}
 	}
 	k := r.tickets[t.ID]
@@ -259,7 +309,7 @@ func (r *rule) reserve(t admission.Turn, accounts []account, most int64) (admiss
 	for _, a := range k.accounts {
 		r.stateOf(a).running += most
 	}
-	return v, nil
+	return nil, nil
 }
 
 // Used implements [admission.Meter].

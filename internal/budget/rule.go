@@ -15,6 +15,7 @@ var Type = admission.Type{Name: "budgets", Settings: func() admission.Settings {
 var (
 	_ admission.Meter   = (*rule)(nil)
 	_ admission.Counter = (*rule)(nil)
+	_ admission.Teller  = (*rule)(nil)
 )
 
 // Rule implements [admission.Settings].
@@ -22,14 +23,27 @@ func (s *Settings) Rule(with admission.Setup) admission.Rule {
 	if !s.On() {
 		return nil
 	}
-	zone := with.Zone
-	if zone == nil {
-		zone = time.Local
+	if with.Zone == nil {
+		with.Zone = time.Local
+	}
+	if with.People == nil {
+		with.People = alone{}
 	}
 	return &rule{
-		limits: *s, sums: with.Sums, zone: zone, price: with.Price, answer: with.MaxTokens,
+		limits: *s, with: with,
 		accounts: map[account]*state{}, tickets: map[string]*ticket{}, freed: make(chan struct{}),
 	}
+}
+
+// alone are people with one identity each.
+type alone struct{}
+
+// Person implements [admission.People].
+func (alone) Person(_ context.Context, identity string) (string, error) { return identity, nil }
+
+// Owners implements [admission.People].
+func (alone) Owners(_ context.Context, identity string) ([]string, error) {
+	return []string{identity}, nil
 }
 
 // longAnswer is what is reserved for an answer, in tokens, if nothing limits it.
@@ -37,36 +51,40 @@ const longAnswer = 4096
 
 // estimate returns what a call may use, in the units of sums.
 func (r *rule) estimate(c admission.Call) int64 {
-	answer := r.answer
+	answer := r.with.MaxTokens
 	if answer == 0 {
 		answer = longAnswer
 	}
 	if r.limits.Unit == Tokens {
 		return int64(c.Input) + int64(answer)
 	}
-	if r.price == nil {
+	if r.with.Price == nil {
 		return 0
 	}
-	return int64(math.Round(r.price(c.Model, c.Input, answer) * billion))
+	return int64(math.Round(r.with.Price(c.Model, c.Input, answer) * billion))
 }
 
 // Before implements [admission.Rule].
 func (r *rule) Before(ctx context.Context, t admission.Turn) (admission.Verdict, error) {
-	accounts := r.accountsOf(t)
-	err := r.refresh(ctx, accounts, t.At)
+	accounts, err := r.accountsOf(ctx, t)
+	if err != nil {
+		return admission.Verdict{}, err
+	}
+	err = r.refresh(ctx, accounts, t.At)
 	if err != nil {
 		return admission.Verdict{}, err
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.exhausted(accounts, t.At), nil
+	over := r.exhausted(accounts, t.At)
+	r.mu.Unlock()
+	return r.verdict(ctx, t, over), nil
 }
 
 // Begin implements [admission.Meter].
 func (r *rule) Begin(ctx context.Context, t admission.Turn, c admission.Call) (admission.Verdict, error) {
-	accounts := r.accountsOf(t)
-	if len(accounts) == 0 {
-		return admission.Verdict{}, nil
+	accounts, err := r.accountsOf(ctx, t)
+	if len(accounts) == 0 || err != nil {
+		return admission.Verdict{}, err
 	}
 	most := r.estimate(c)
 	for {
@@ -74,9 +92,9 @@ func (r *rule) Begin(ctx context.Context, t admission.Turn, c admission.Call) (a
 		if err != nil {
 			return admission.Verdict{}, err
 		}
-		v, wait := r.reserve(t, accounts, most)
+		over, wait := r.reserve(t, accounts, most)
 		if wait == nil {
-			return v, nil
+			return r.verdict(ctx, t, over), nil
 		}
 		select {
 		case <-wait:
@@ -92,8 +110,8 @@ func (r *rule) Count(t admission.Turn, used sessions.Usage) (all []sessions.Coun
 	if n <= 0 {
 		return nil
 	}
-	day := t.At.In(r.zone).Format(dayForm)
-	for _, a := range r.accountsOf(t) {
+	day := t.At.In(r.with.Zone).Format(dayForm)
+	for _, a := range r.othersOf(t) {
 		if a.scope == ofJob || a.scope == ofAll {
 			all = append(all, sessions.Count{Kind: r.kinds(a)[0], Owner: a.owner, Day: day, N: n})
 		}

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,44 +18,52 @@ const (
 	month
 )
 
-// verdict ends a turn because a has used up what it may in a period.
-func (r *rule) verdict(a account, p period, limit float64, at time.Time) admission.Verdict {
-	v := admission.End(r.sentence(a, p, limit, at))
-	v.Again = r.next(p, at)
+// verdict ends t because over is used up; nil: nothing is.
+func (r *rule) verdict(ctx context.Context, t admission.Turn, over *share) admission.Verdict {
+	if over == nil {
+		return admission.Verdict{}
+	}
+	v := admission.End(fmt.Sprintf("I have used %s. I go on at %s, or ask whoever runs me.", r.whole(*over), r.when(ctx, t, over.period)))
+	v.Again = r.next(over.period, t.At)
 	return v
 }
 
-// sentence says that a has used up what it may in a period, and when that is over.
-func (r *rule) sentence(a account, p period, limit float64, at time.Time) string {
-	of, on := "today's", ""
-	next := r.next(p, at)
+// whole names all of a budget: "today's 2.00 for you".
+func (r *rule) whole(s share) string {
+	of := "today's"
+	if s.period == month {
+		of = "this month's"
+	}
+	return of + " " + r.limits.amount(s.limit) + [...]string{ofPerson: " for you", ofChat: " for this chat", ofJob: " for the job " + s.job(), ofAll: ""}[s.scope]
+}
+
+// when says when the period of t ends, on the clock of whoever reads it: in a private chat
+// the person's.
+func (r *rule) when(ctx context.Context, t admission.Turn, p period) string {
+	zone := r.with.Zone
+	if t.Private && t.Owner != "" && r.with.ZoneOf != nil {
+		zone = r.with.ZoneOf(ctx, t.Owner)
+	}
+	next := r.next(p, t.At).In(zone)
+	on := ""
 	if p == month {
-		of, on = "this month's", " on "+next.Format("2 January")
+		on = " on " + next.Format("2 January")
 	}
-	whose := ""
-	switch a.scope {
-	case ofPerson:
-		whose = " for you"
-	case ofChat:
-		whose = " for this chat"
-	case ofJob:
-		whose = " for the job " + a.job()
-	}
-	return fmt.Sprintf("I have used %s %s%s. I go on at %s%s%s, or ask whoever runs me.", of, r.limits.amount(limit), whose, next.Format("15:04"), on, r.place())
+	return next.Format("15:04") + on + place(zone)
 }
 
 // next is when the period after that of at begins.
 func (r *rule) next(p period, at time.Time) time.Time {
-	y, m, d := at.In(r.zone).Date()
+	y, m, d := at.In(r.with.Zone).Date()
 	if p == month {
-		return time.Date(y, m+1, 1, 0, 0, 0, 0, r.zone)
+		return time.Date(y, m+1, 1, 0, 0, 0, 0, r.with.Zone)
 	}
-	return time.Date(y, m, d+1, 0, 0, 0, 0, r.zone)
+	return time.Date(y, m, d+1, 0, 0, 0, 0, r.with.Zone)
 }
 
 // place names the time zone as people do: " (Berlin)"; nothing if its name is unknown.
-func (r *rule) place() string {
-	name := r.zone.String()
+func place(zone *time.Location) string {
+	name := zone.String()
 	if name == "Local" {
 		return ""
 	}
@@ -62,14 +71,22 @@ func (r *rule) place() string {
 	return " (" + strings.ReplaceAll(name, "_", " ") + ")"
 }
 
-// amount is a limit as people read it: "2.00" or "50,000 tokens".
-func (s *Settings) amount(limit float64) string {
-	if s.Unit != Tokens {
-		return fmt.Sprintf("%.2f", limit)
+// amount is a sum as people read it: "2.00" or "50,000 tokens".
+func (s *Settings) amount(units int64) string {
+	if s.Unit == Tokens {
+		return s.number(units) + " tokens"
 	}
-	digits := strconv.FormatInt(int64(limit), 10)
+	return s.number(units)
+}
+
+// number is amount without the unit.
+func (s *Settings) number(units int64) string {
+	if s.Unit != Tokens {
+		return fmt.Sprintf("%.2f", float64(units)/billion)
+	}
+	digits := strconv.FormatInt(units, 10)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}
-	return digits + " tokens"
+	return digits
 }
