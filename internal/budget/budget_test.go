@@ -240,6 +240,47 @@ func TestLittleIsLeft(t *testing.T) {
 	}
 }
 
+// A list has each budget of which something was used, with what runs.
+func TestBudgetsAreListed(t *testing.T) {
+	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	tomorrow := time.Date(2026, 11, 30, 0, 0, 0, 0, berlin)
+	december := time.Date(2026, 12, 1, 0, 0, 0, 0, berlin)
+	group := channels.MustKey("telegram:-1")
+	b := &book{all: []sessions.Count{
+		money("telegram:42", "20261129", 0.5), money("irc:ann", "20261101", 1), money("irc:bob", "20261129", 2),
+		money(sessions.ChatScope(group), "20261129", 1), money("model/large", "20261129", 9), money("irc:eve", "20261031", 9),
+		{Kind: "spent-cost", Owner: "job/nightly", Day: "20261129", N: 25e8},
+		{Kind: "spent-cost", Owner: "all", Day: "20261129", N: 5e8},
+	}}
+	s := budget.Settings{Person: budget.Limits{Day: 2, Month: 6}, Chat: budget.Limits{Day: 8}, Job: budget.Limits{Month: 5}}
+	r := s.Rule(admission.Setup{Sums: b, Zone: berlin, People: family{"telegram:42": "person:x", "irc:ann": "person:x"}, Price: func(string, int, int) float64 { return 0.25 }})
+	ann := admission.Turn{ID: "1", Owner: "irc:ann", Key: group, At: at}
+	_, err := r.(admission.Meter).Begin(t.Context(), ann, admission.Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := func(scope, owner, period string, limit, used, reserved float64, until time.Time, left string) admission.Budget {
+		return admission.Budget{Scope: scope, Owner: owner, Period: period, Unit: "", Limit: limit, Used: used, Reserved: reserved, Until: until, Left: left}
+	}
+	annToday := row("person", "person:x", "day", 2, 0.5, 0.25, tomorrow, "1.50 of today's 2.00 for you, until 00:00 (Berlin)")
+	annMonth := row("person", "person:x", "month", 6, 1.5, 0.25, december, "4.50 of this month's 6.00 for you, until 00:00 on 1 December (Berlin)")
+	chat := row("chat", "telegram:-1", "day", 8, 1, 0.25, tomorrow, "7.00 of today's 8.00 for this chat, until 00:00 (Berlin)")
+	want := []admission.Budget{
+		row("person", "irc:bob", "day", 2, 2, 0, tomorrow, "0.00 of today's 2.00 for you, until 00:00 (Berlin)"),
+		row("job", "nightly", "month", 5, 2.5, 0, december, "2.50 of this month's 5.00 for the job nightly, until 00:00 on 1 December (Berlin)"),
+		row("person", "irc:bob", "month", 6, 2, 0, december, "4.00 of this month's 6.00 for you, until 00:00 on 1 December (Berlin)"),
+		annToday, annMonth, chat,
+	}
+	all, err := r.(admission.Budgeter).AllBudgets(t.Context(), at)
+	if diff := cmp.Diff(want, all); err != nil || diff != "" {
+		t.Errorf("AllBudgets: %v (-want +got):\n%s", err, diff)
+	}
+	own, err := r.(admission.Budgeter).BudgetsOf(t.Context(), ann)
+	if diff := cmp.Diff([]admission.Budget{annToday, annMonth, chat}, own); err != nil || diff != "" {
+		t.Errorf("BudgetsOf: %v (-want +got):\n%s", err, diff)
+	}
+}
+
 func TestNoLimitIsNoRule(t *testing.T) {
 	if r := rule(budget.Settings{Unit: budget.Money}, &book{}); r != nil {
 		t.Errorf("without a limit there is the rule %v, want none", r)

@@ -16,6 +16,9 @@ var (
 	_ admission.Meter   = (*rule)(nil)
 	_ admission.Counter = (*rule)(nil)
 	_ admission.Teller  = (*rule)(nil)
+
+	_ admission.Budgeter = (*rule)(nil)
+	_ admission.Priced   = (*Settings)(nil)
 )
 
 // Rule implements [admission.Settings].
