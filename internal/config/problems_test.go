@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -305,6 +306,34 @@ channels:
 	want := []string{"1 http.listen", "2 model.base_url", "4 channels.a.allow", "5 channels.b.allow", "6 channels.c.tls"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A budget in money says which models have no price; one in tokens needs none.
+func TestModelsWithoutPrices(t *testing.T) {
+	for text, want := range map[string][]string{
+		"limits: {budgets: {person: {day: 2}}}\nmodel: {name: x, fallback: [y, z], others: [{name: y, prices: {input: 1}}, {name: w}]}\nsummary: {model: {name: v}}": {
+			"model.prices", "model.others[1].prices", "model.fallback[1]", "summary.model.name",
+		},
+		"limits: {budgets: {person: {day: 2}}}\nmodel: {name: x, prices: {input: 1, output: 2}}": nil,
+		"limits: {budgets: {unit: tokens, person: {day: 2}}}\nmodel: {name: x}":                  nil,
+		"model: {name: x}": nil,
+	} {
+		path := filepath.Join(t.TempDir(), "c.yaml")
+		write(t, path, text)
+		c, _, err := config.Load(options(t, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, w := range c.Warnings() {
+			got = append(got, w.Path)
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: warnings about %v, want %v", text, got, want)
+		}
 	}
 }
 

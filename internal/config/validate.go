@@ -36,6 +36,7 @@ func (v *validator) run() {
 	v.agent(&v.c.Agent)
 	v.agents()
 	v.summary()
+	v.prices(v.c)
 	v.prune()
 	v.media(&v.c.Media)
 	v.channels()
