@@ -55,6 +55,30 @@ export interface Attachment {
   /** MIME type, as the network says */
   type?: string;
 }
+/** Budget is how much of something may be used until a time: see limits.budgets. */
+export interface Budget {
+  limit: number;
+  name?: string;
+  /** Of is person, chat, job or all, and Name whose it is: an identity, or the one that stands for all that were joined with it, a conversation's key, or a job. */
+  of: string;
+  /** Period is day or month, and Unit money or tokens. */
+  period: string;
+  /** Reserved is for calls of the model that run on the node that answers. */
+  reserved: number;
+  /** Share is how much of Limit was used: 1 is all of it. */
+  share: number;
+  unit: string;
+  /** Until is when it begins anew. */
+  until: string;
+  used: number;
+}
+/** Page is one page of a list. */
+export interface BudgetPage {
+  /** never null */
+  data: (Budget)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
 /** Called is a call of a webhook that was taken. */
 export interface Called {
   hook: string;
@@ -1149,6 +1173,10 @@ export interface Operations {
     };
     answer: Asked;
   };
+  /** Your budgets: limit, used, reserved, and when they begin anew. */
+  "GET /budgets": {
+    answer: BudgetPage;
+  };
   /** The channels with their state, and whether each is linked to a phone. */
   "GET /channels": {
     answer: ChannelPage;
@@ -1756,6 +1784,13 @@ export interface Operations {
   /** Messages and tokens of the last seven days, and the conversations with the most tokens. */
   "GET /statistics": {
     answer: Numbers;
+  };
+  /** The budgets of which something was used, the most used first: limit, used, reserved, and when they begin anew. */
+  "GET /statistics/budgets": {
+    query: {
+      limit?: number;
+    };
+    answer: BudgetPage;
   };
   /** How often people liked the answers of each model, and how often not, in the last year. */
   "GET /statistics/feedback": {

@@ -63,6 +63,8 @@ type Options struct {
 	Talk Talk
 	// Approvals has what needs a yes. Nil: no daemon runs.
 	Approvals Approvals
+	// Budgets are those of limits.budgets. Nil: there are none.
+	Budgets Budgets
 	// Callers takes calls of webhooks. Nil: no daemon runs.
 	Callers Callers
 	// Reads decides who may read what. Nil: only the operator at the socket reads, and

@@ -72,6 +72,15 @@ var (
 		Doc: "What you have used, by day.",
 	}, (*server).ownUsage}
 
+	ListBudgets = Verb[BudgetQuery, Page[Budget]]{Spec{
+		Method: get, Path: "/statistics/budgets", Scope: people.Read, Within: patient,
+		Doc: "The budgets of which something was used, the most used first: limit, used, reserved, and when they begin anew.",
+	}, (*server).budgets}
+	ListOwnBudgets = Verb[None, Page[Budget]]{Spec{
+		Method: get, Path: "/budgets", Scope: people.Chat, Within: callWithin,
+		Doc: "Your budgets: limit, used, reserved, and when they begin anew.",
+	}, (*server).ownBudgets}
+
 	ListFeedback = Verb[FeedbackQuery, Page[GivenFeedback]]{Spec{
 		Method: get, Path: "/feedback", Scope: people.Operate, Within: callWithin,
 		Doc: "What people think of answers, the newest first. What they wrote with it only if the caller may read the conversation.",
@@ -379,7 +388,7 @@ var (
 
 // table is the one table of verbs. A verb that is not in it is not served.
 var table = []Route{
-	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ReadLog.route(), followLog.route(), ListModels.route(), ReadMe.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(),
+	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ReadLog.route(), followLog.route(), ListModels.route(), ReadMe.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(), ListBudgets.route(), ListOwnBudgets.route(),
 	ListFeedback.route(), CountFeedback.route(),
 	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), uploadFile.route(), ListFiles.route(), exportThem.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),

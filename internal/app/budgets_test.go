@@ -1,10 +1,14 @@
 package app_test
 
 import (
+	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"dragoman/internal/api"
 	"dragoman/internal/budget"
 )
 
@@ -30,6 +34,68 @@ func TestABudgetIsUsedUp(t *testing.T) {
 	if h.Get("Retry-After") == "" {
 		t.Error("the refusal does not say when to come back")
 	}
+}
+
+// Whoever has a budget sees it: by /usage, by the API and, for all, at the command line.
+func TestBudgetsAreShown(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "agent: {time_zone: Europe/Berlin}\nlimits: {budgets: {unit: tokens, person: {day: 1000000}, all: {month: 2000000}}}")
+	r := p.run()
+	r.ask(r.page("hall"), "hello")
+	said := r.ask(r.page("hall"), "/usage")
+	used := regexp.MustCompile(`^You: (\d+) tokens today, (\d+) tokens this month\.
+Left: [0-9,]+ of today's 1,000,000 tokens for you, until 00:00 \(Berlin\)\.
+Left: [0-9,]+ of this month's 2,000,000 tokens, until 00:00 on 1 \w+ \(Berlin\)\.
+Everybody: \d+ tokens today, \d+ tokens this month\.
+- operator: \d+ tokens this month$`).FindStringSubmatch(said)
+	if used == nil || used[1] == "0" || used[1] != used[2] {
+		t.Fatalf("/usage = %q", said)
+	}
+	own, err := api.ListOwnBudgets.Call(t.Context(), r.admin, api.None{})
+	if err != nil || len(own.Data) != 1 {
+		t.Fatalf("ListOwnBudgets = %+v, %v, want one", own, err)
+	}
+	got := own.Data[0]
+	if fmt.Sprint(got.Used) != used[1] || got.Of != "person" || got.Name != "operator" || got.Limit != 1e6 || got.Share != got.Used/1e6 || !got.Until.After(time.Now()) {
+		t.Errorf("the budget is %+v, and /usage says %q", got, said)
+	}
+	r.stop()
+	r = p.run()
+	all, err := api.ListBudgets.Call(t.Context(), r.admin, api.BudgetQuery{})
+	if err != nil || len(all.Data) != 2 || all.Data[0].Of != "person" || all.Data[1].Of != "all" || all.Data[1].Used != got.Used {
+		t.Errorf("ListBudgets after a restart = %+v, %v", all, err)
+	}
+}
+
+// At four fifths, one answer says so, and none after a restart.
+func TestLittleOfABudgetIsLeft(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "limits: {budgets: {unit: tokens, person: {day: 1000000}}}")
+	r := p.run()
+	first := r.ask(r.page("hall"), "hello")
+	own, err := api.ListOwnBudgets.Call(t.Context(), r.admin, api.None{})
+	if err != nil || len(own.Data) != 1 {
+		t.Fatalf("ListOwnBudgets = %+v, %v", own, err)
+	}
+	if strings.Contains(first, "I have used") {
+		t.Errorf("far from the limit: %q", first)
+	}
+	r.stop()
+	// What one answer takes is less than a fifth of this limit, and two are more than it.
+	one := own.Data[0].Used
+	p.write(fmt.Sprintf("limits: {budgets: {unit: tokens, person: {day: %.0f}}}", 2.4*one))
+	r = p.run()
+	second := r.ask(r.page("hall"), "hello")
+	if !strings.Contains(second, " % of today's ") {
+		t.Errorf("the second answer is %q, want the sentence", second)
+	}
+	r.stop()
+	r = p.run()
+	third := r.ask(r.page("other"), "hello")
+	if strings.Contains(third, " % of today's ") {
+		t.Errorf("after a restart the answer is %q, want no second sentence", third)
+	}
+	r.stop()
 }
 
 // Requests without a conversation use up a budget too.

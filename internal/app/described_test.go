@@ -247,6 +247,8 @@ func described(dead, aside string, known api.Remembered) [][3]string {
 		{"GET", "/statistics"},
 		{"GET", "/statistics/usage?by=model&days=true"},
 		{"GET", "/usage"},
+		{"GET", "/budgets"},
+		{"GET", "/statistics/budgets"},
 		{"GET", "/channels"},
 		{"GET", "/channels/history"},
 		{"GET", "/openapi.json"},

@@ -247,6 +247,7 @@ func (d *Daemon) verbs() http.Handler {
 		Zone:  namedZone(d.zone),
 		Notes: d.store, Files: filesOf(d.files), Tokens: d.tokens, Directory: d.people, Reads: d.reads, Jobs: jobs{d.beats, d.reminders}, Info: d.info, Events: d.events.Publish, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links, Logger: d.log,
 	}
+	o.Budgets = budgets{d}
 	if d.metrics != nil { // nil: a command without a daemon
 		o.Served = d.metrics.APIRequest
 	}

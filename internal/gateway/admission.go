@@ -34,6 +34,9 @@ func (g *Gateway) setRules(rules []admission.Rule) {
 	g.rules.Store(&all)
 }
 
+// Rules are the rules that are asked now.
+func (g *Gateway) Rules() []admission.Rule { return *g.rules.Load() }
+
 // asked is the turn as rules see it.
 func (r *run) asked() admission.Turn {
 	newest := r.newest()

@@ -55,6 +55,7 @@ var commands = []knownCommand{
 	{Name: "connect", Help: "be one person here and on another network", Needs: (*Gateway).connects, May: (*Gateway).mayConnect},
 	{Name: "disconnect", Help: "be a person of your own here again", Needs: (*Gateway).connects, May: (*Gateway).mayConnect},
 	{Name: "forget_me", Help: "erase all that I have of you, after I said what that is", Needs: (*Gateway).hasLeaving, May: (*Gateway).mayLeave},
+	{Name: "usage", Help: "show what was used today and this month, and what is left", Needs: (*Gateway).countsUsage},
 	{Name: "status", Help: "show the state of this conversation and of the model"},
 	{Name: "start", Help: "say hello"},
 }
@@ -154,6 +155,8 @@ func (g *Gateway) command(ctx context.Context, c command) (done struct{}, err er
 		text, err = g.connect(ctx, m, c.Name)
 	case "forget_me":
 		text, err = g.forgetMe(ctx, m)
+	case "usage":
+		text, err = g.usage(ctx, m)
 	case "status":
 		text, err = g.statusText(ctx, m.Key)
 	case "start":

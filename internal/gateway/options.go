@@ -72,6 +72,8 @@ type Options struct {
 	// Count returns what is added to the store's sums in the commit of a turn that ended with
 	// these messages. Nil: nothing. They must be counts that the store takes.
 	Count func(t admission.Turn, messages []sessions.Message) []sessions.Count
+	// Usage says what /usage answers to m. Nil: nothing is counted.
+	Usage func(ctx context.Context, m channels.Inbound) (string, error)
 	// People knows who runs Dragoman. In a room of theirs the reader is also told how to
 	// mend a failure. Nil: nobody does but the one at the command line.
 	People *people.Directory

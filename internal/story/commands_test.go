@@ -98,6 +98,7 @@ var commandRows = []commandRow{
 	{say: "/undo", want: "The bins are collected on Fridays."},
 	{say: "/jobs", want: "There are no reminders here."},
 	{say: "/snooze 1h", want: "No reminder of yours has come due here lately."},
+	{say: "/usage", want: "tokens this month."},
 	{say: "/approvals", want: "No question waits for an answer here"},
 	{say: "/allow", want: whichQuestion, unlisted: undecided},
 	{say: "/deny", want: whichQuestion, unlisted: undecided},
