@@ -26,6 +26,7 @@ var clock = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // fakeDaemon serves the verbs from a store of a test, by the real handler.
 type fakeDaemon struct {
+	budgets  api.Budgets
 	store    *sqlitetest.Store
 	jobs     api.Scheduler
 	audit    string
@@ -110,7 +111,7 @@ func (f *fakeDaemon) admin(context.Context, *config.Config, storage.Caller) (*ap
 	return api.InProcess(api.New(api.Options{
 		Store:  api.Store{Conversations: s, Transcripts: s, Queue: s, JobLog: s, People: s, Facts: s, Copies: s, Health: s, Counted: s},
 		Tokens: people.NewTokens(s, people.Options{Now: now}), Directory: directory,
-		Jobs: f.jobs, Phones: f, Audit: audit, Eraser: erasure.New(erasure.Options{Store: s, People: directory, Log: audit, Now: now}), Now: now,
+		Jobs: f.jobs, Budgets: f.budgets, Phones: f, Audit: audit, Eraser: erasure.New(erasure.Options{Store: s, People: directory, Log: audit, Now: now}), Now: now,
 		Info: func() api.Info {
 			return api.Info{Version: "v1", ModelTrouble: f.trouble, OtherTroubles: f.troubles}
 		},
