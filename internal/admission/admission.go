@@ -204,6 +204,8 @@ type People interface {
 // Setup is what a rule gets besides its settings.
 type Setup struct {
 	Sums Sums
+	// Shared says that other nodes add to Sums.
+	Shared bool
 	// People knows who has several identities. Nil: nobody has.
 	People People
 	// ZoneOf returns the time zone in which an identity lives, as far as it is known. Nil:

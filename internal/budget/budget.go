@@ -23,8 +23,9 @@
 // A budget is a person's: the sums of all their identities count (people.Directory).
 //
 // Days and months are those of agent.time_zone. In a private chat, the sentences name the
-// time on the person's clock. Sums are read again after a second, and
-// above four fifths of a limit before each call.
+// time on the person's clock. Sums are read again after a second,
+// above four fifths of a limit before each call, and where several nodes share a store before
+// each call in any case: the others may use up a budget within that second.
 //
 // A summary counts for whoever caused it, and is made also when nothing is left: the
 // conversation could not go on without it. Not counted is what package usage does not count.

@@ -132,10 +132,10 @@ func (r *rule) kinds(a account) []string {
 	return []string{"used-cost"}
 }
 
-// refresh reads the sums of accounts that are not known well enough.
-func (r *rule) refresh(ctx context.Context, accounts []account, at time.Time) error {
+// refresh reads the sums of accounts that are not known well enough; anew: all of them.
+func (r *rule) refresh(ctx context.Context, accounts []account, at time.Time, anew bool) error {
 	for _, a := range accounts {
-		err := r.read(ctx, a, at)
+		err := r.read(ctx, a, at, anew)
 		if err != nil {
 			return fmt.Errorf("budget: read %s: %w", a.owner, err)
 		}
@@ -143,13 +143,13 @@ func (r *rule) refresh(ctx context.Context, accounts []account, at time.Time) er
 	return nil
 }
 
-// read reads the sums of a, unless they are known.
-func (r *rule) read(ctx context.Context, a account, at time.Time) error {
+// read reads the sums of a, unless they are known and need not be read anew.
+func (r *rule) read(ctx context.Context, a account, at time.Time, anew bool) error {
 	local := at.In(r.with.Zone)
 	today := local.Format(dayForm)
 	r.mu.Lock()
 	s := r.stateOf(a)
-	known := s.today == today && time.Since(s.readAt) < freshFor && !r.near(a, s)
+	known := !anew && s.today == today && time.Since(s.readAt) < freshFor && !r.near(a, s)
 	ended := s.ended
 	r.readings++
 	reading := r.readings

@@ -73,7 +73,7 @@ func (r *rule) Before(ctx context.Context, t admission.Turn) (admission.Verdict,
 	if err != nil {
 		return admission.Verdict{}, err
 	}
-	err = r.refresh(ctx, accounts, t.At)
+	err = r.refresh(ctx, accounts, t.At, false)
 	if err != nil {
 		return admission.Verdict{}, err
 	}
@@ -91,7 +91,7 @@ func (r *rule) Begin(ctx context.Context, t admission.Turn, c admission.Call) (a
 	}
 	most := r.estimate(c)
 	for {
-		err := r.refresh(ctx, accounts, t.At)
+		err := r.refresh(ctx, accounts, t.At, r.with.Shared)
 		if err != nil {
 			return admission.Verdict{}, err
 		}

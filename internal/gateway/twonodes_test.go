@@ -67,7 +67,11 @@ func startNode(t *testing.T, url string, takes bool, changes ...change) *world {
 	for _, c := range changes {
 		c(w, &b, &o)
 	}
-	if w.gw, err = gateway.New(w.store, w.agent, []gateway.Binding{b}, o); err != nil {
+	var ag gateway.Agent = w.agent
+	if w.real != nil {
+		ag = w.real
+	}
+	if w.gw, err = gateway.New(w.store, ag, []gateway.Binding{b}, o); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -85,7 +89,8 @@ func startNode(t *testing.T, url string, takes bool, changes ...change) *world {
 	return w
 }
 
-func startPair(t *testing.T, changes ...change) pair {
+// freshDatabase is the url of a new database.
+func freshDatabase(t *testing.T) string {
 	t.Helper()
 	const name = "gateway"
 	if url, fresh := pgtest.Template(t, name); fresh {
@@ -97,7 +102,12 @@ func startPair(t *testing.T, changes ...change) pair {
 			t.Fatal(err)
 		}
 	}
-	url := pgtest.Database(t, name, "")
+	return pgtest.Database(t, name, "")
+}
+
+func startPair(t *testing.T, changes ...change) pair {
+	t.Helper()
+	url := freshDatabase(t)
 	p := pair{front: startNode(t, url, false, changes...)}
 	p.front.in = <-p.front.net.intake // it has the channel
 	p.back = startNode(t, url, true, changes...)
