@@ -11,6 +11,8 @@ export const places = [
   { view: "talk", icon: "message-circle", title: "Talk", scope: "chat", phone: true, find: () => import("./views/talk.js").then((m) => m.Talk) },
   { view: "health", icon: "activity", title: "Health", scope: "read", phone: true, find: () => import("./views/health.js").then((m) => m.Health) },
   { view: "queue", icon: "inbox", title: "Queue", scope: "operate", find: () => import("./views/queue.js").then((m) => m.Queue) },
+  { view: "log", icon: "scroll-text", title: "Log", scope: "admin", find: () => import("./views/log.js").then((m) => m.Log) },
+  { view: "settings", icon: "settings", title: "Settings", scope: "admin", find: () => import("./views/settings.js").then((m) => m.Settings) },
 ];
 
 const scopes = ["chat", "read", "operate", "admin"];

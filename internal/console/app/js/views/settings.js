@@ -1,0 +1,49 @@
+// Settings: what dragoman check finds, and every setting with its value and origin. The file
+// is the place to change it; this view never does.
+
+import { html, useState } from "../../vendor/preact.js";
+import { get } from "../api.js";
+import { useLoad } from "../load.js";
+import { Empty } from "../parts/empty.js";
+import { Notice } from "../parts/notice.js";
+import { Search } from "../parts/search.js";
+import { Table } from "../parts/table.js";
+import { View } from "../parts/view.js";
+import { t } from "../text.js";
+
+/** @typedef {import("../../../../../docs/openapi.js").Configuration} Configuration */
+/** @typedef {import("../../../../../docs/openapi.js").SettingNow} SettingNow */
+/** @typedef {import("../../../../../docs/openapi.js").Finding} Finding */
+
+export function Settings() {
+  const settings = useLoad(() => get("settings"), [], 60_000);
+  return html`<${View} title=${t("Settings")} of=${settings} say=${t("What is in force, and where it comes from. The file is the place to change it; this page never writes it.")}>
+    ${(/** @type {Configuration} */ c) => html`<${Findings} of=${c} /><${Values} of=${c} />`}
+  <//>`;
+}
+
+/** @param {{of: Configuration}} props */
+const Findings = ({ of: c }) => html`<section><header><h2 class="grow">${t("Findings")}</h2><span class="meta">${c.file || t("the built-in defaults")}</span></header><div class="stack">
+  ${c.refused_reload && html`<${Notice} of="bad"><b>${t("A newer file was not taken.")}</b> ${c.refused_reload.why.map((why) => html`<br />${why}`)}<//>`}
+  ${c.warnings.map((f) => html`<${Notice} of="warn"><b class="mono">${place(f)}</b> ${f.what}${f.want && html`<br />${f.want}`}<//>`)}
+  ${!c.refused_reload && c.warnings.length === 0 && html`<${Notice} of="good">${t("The file is fine.")}<//>`}
+</div></section>`;
+
+/** @param {Finding} f */
+const place = (f) => [f.path, f.line && t("line {0}", f.line)].filter(Boolean).join(", ");
+
+/** @param {{of: Configuration}} props */
+function Values({ of: c }) {
+  const [words, look] = useState("");
+  const rows = c.settings.filter((s) => `${s.path} ${s.value}`.toLowerCase().includes(words.toLowerCase()));
+  const origins = /** @type {Record<string, string>} */ ({ file: t("file"), environment: t("environment"), default: t("default") });
+  const columns = [
+    { title: t("Setting"), kind: "wide", cell: (/** @type {SettingNow} */ s) => html`<span class="mono">${s.path}</span>` },
+    { title: t("Value"), kind: "wide", cell: (/** @type {SettingNow} */ s) => html`<span class="mono">${s.value}</span>${c.restart.includes(s.path) && html` <span class="chip">${t("needs a restart")}</span>`}` },
+    { title: t("From"), cell: (/** @type {SettingNow} */ s) => html`<span class="soft">${origins[s.source] ?? s.source}${s.line ? `, ${t("line {0}", s.line)}` : ""}</span>` },
+  ];
+  return html`<section><header><h2>${t("Values")}</h2></header>
+    <${Search} label=${t("Search the settings")} value=${words} onInput=${(/** @type {any} */ e) => look(e.currentTarget.value)} />
+    ${rows.length ? html`<${Table} label=${t("Settings")} columns=${columns} rows=${rows} name=${(/** @type {SettingNow} */ s) => s.path} />` : html`<${Empty} icon="settings" title=${t("Nothing found")}>${t("No setting has these words.")}<//>`}
+  </section>`;
+}
