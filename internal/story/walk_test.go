@@ -20,7 +20,7 @@ func TestWalkEverywhere(t *testing.T) {
 	pageKit(t)
 	d := lived(t)
 	w := d.walker(chromium(t), d.linked())
-	for _, path := range []string{"/talk", "/talk/telegram:71", "/health", "/queue", "/settings"} {
+	for _, path := range []string{"/talk", "/talk/telegram:71", "/you", "/jobs", "/health", "/queue", "/usage", "/log", "/settings"} {
 		began := time.Now()
 		w.everywhere(path)
 		t.Logf("%s took %s", path, time.Since(began).Round(time.Millisecond))
