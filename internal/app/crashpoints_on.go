@@ -102,6 +102,10 @@ func (s crashStore) ChangeNotes(ctx context.Context, kind, owner string, change 
 	return around("notes."+kind, func() error { return s.Store.ChangeNotes(ctx, kind, owner, change) })
 }
 
+func (s crashStore) ChangeAllNotes(ctx context.Context, kinds []string, change func([]sessions.Note) (put, remove []sessions.Note, err error)) error {
+	return around("notes.all", func() error { return s.Store.ChangeAllNotes(ctx, kinds, change) })
+}
+
 func (s crashStore) AddNotes(ctx context.Context, notes ...sessions.Note) error {
 	kind := ""
 	if len(notes) > 0 {
