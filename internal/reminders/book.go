@@ -57,7 +57,7 @@ func (b *Book) Make(ctx context.Context, a Asker, o heartbeat.Order) (said strin
 		return "", wrap("make a reminder", err)
 	}
 	b.changed()
-	return b.say(a, r), nil
+	return b.say(ctx, a, r), nil
 }
 
 // zoneFor is the zone for an order: the one that it names, which is kept, or the person's.
@@ -279,7 +279,7 @@ func (b *Book) Change(ctx context.Context, a Asker, name string, o heartbeat.Ord
 		return "", wrap("change a reminder", err)
 	}
 	b.changed()
-	return "Changed. " + b.say(a, changed), nil
+	return "Changed. " + b.say(ctx, a, changed), nil
 }
 
 // rewrite puts the words of o into r.

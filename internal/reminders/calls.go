@@ -11,9 +11,9 @@ import (
 // The methods of this file are those of agent/tools.Reminders and of
 // internal/gateway.Reminders.
 
-// askerOf is who makes the call c.
+// askerOf is who makes the call c, by way of a model.
 func askerOf(c agent.Call) Asker {
-	return Asker{Key: c.Key, Person: c.Person, Private: c.Private, Taint: c.Taint}
+	return Asker{Key: c.Key, Person: c.Person, Private: c.Private, Taint: c.Taint, Model: true}
 }
 
 // Schedule is Make for a model.
@@ -60,7 +60,9 @@ func mark(c agent.Call, r reminder) {
 
 // SnoozeJob is Snooze for a person's command.
 func (b *Book) SnoozeJob(ctx context.Context, c agent.Call, id, until string) (said string, err error) {
-	return b.Snooze(ctx, askerOf(c), id, until)
+	a := askerOf(c)
+	a.Model = false
+	return b.Snooze(ctx, a, id, until)
 }
 
 // MaySnooze is CanSnooze for a person's words.

@@ -16,7 +16,7 @@
 //	too many of a person                      refused, in the step that would add one
 //	too many of a chat                        refused; makers at the same moment may pass the limit by one each
 //	a number that two accounts of a person have  it means that of the network on which they ask
-//	the zone of a person is not known         the configuration's counts, and the answer says so
+//	the zone of a person is not known         the configuration's counts, and each answer says so; they are asked once
 //	no such number, or somebody else's        both are told as "no reminder r7 here"
 //	a note that cannot be read                it is listed as broken and can be cancelled
 //	the store fails                           the store's error; nothing has changed
@@ -108,6 +108,8 @@ type Asker struct {
 	Key     channels.Key
 	Person  channels.Person
 	Private bool
+	// Model: a model asks for them, and reads what is said.
+	Model bool
 	// Taint is whose words led to what they ask, beside their own.
 	Taint []sessions.Origin
 }

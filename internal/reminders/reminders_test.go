@@ -96,7 +96,7 @@ func want(t *testing.T, got, want string) {
 	}
 }
 
-const zoneUnknown = "\nWhich zone the person is in is not known, so this is the configured one. Ask once which city they are in."
+const zoneUnknown = "\nI do not know which city you are in, so this is my own zone. /jobs zone Europe/Rome tells me."
 
 func TestSaidBack(t *testing.T) {
 	lastFriday := heartbeat.When{Repeat: &heartbeat.Rule{Freq: "monthly", Days: []string{"-1fr"}, Times: []string{"16:00"}, Until: "2027-06-30"}}
@@ -203,6 +203,19 @@ func TestLimits(t *testing.T) {
 		w.make(asker("telegram:-200", fmt.Sprint(1000+i), "M"), at("x", "2026-11-29T09:00"))
 	}
 	want(t, w.make(asker("telegram:-200", "7", "M"), at("x", "2026-11-29T09:00")), "refused: this chat has 200 reminders already, and may not have more; cancel one first")
+}
+
+// What may come each half hour as a text may not become a task, nor a task come as often.
+func TestATaskAfterAChange(t *testing.T) {
+	w := newWorld(t)
+	const often = "refused: a prompt may run once an hour at most; a text may come more often"
+	w.make(annThere, heartbeat.Order{Text: "stretch", When: heartbeat.When{Every: "30m"}})
+	want(t, w.change(annThere, "r1", heartbeat.Order{Prompt: "the news"}), often)
+	w.make(annThere, heartbeat.Order{Prompt: "the news", When: heartbeat.When{Every: "1h"}})
+	want(t, w.change(eveThere, "r2", heartbeat.Order{When: heartbeat.When{Every: "59m"}}), often)
+	if got := w.list(annThere); !strings.Contains(got, "every 30m: stretch (of Ann)") || !strings.Contains(got, "every 1h: (prompt) the news (of Ann)") {
+		t.Errorf("the list is %q, want both as they were", got)
+	}
 }
 
 func TestSnooze(t *testing.T) {

@@ -1,6 +1,7 @@
 package reminders
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -13,7 +14,7 @@ import (
 const maxShown = 80
 
 // say is what a reminder is, for whoever made or changed it.
-func (b *Book) say(a Asker, r reminder) string {
+func (b *Book) say(ctx context.Context, a Asker, r reminder) string {
 	zone := b.zone(r.Zone)
 	var text strings.Builder
 	fmt.Fprintf(&text, "Reminder %s: ", b.nameFor(a, r))
@@ -27,7 +28,7 @@ func (b *Book) say(a Asker, r reminder) string {
 	text.WriteString(". Undo: /jobs")
 	byClock := r.When.At != "" || r.When.Repeat != nil
 	if r.Zone == "" && byClock {
-		text.WriteString("\nWhich zone the person is in is not known, so this is the configured one. Ask once which city they are in.")
+		text.WriteString(b.unknownZone(ctx, a, r.owner))
 	}
 	return text.String()
 }

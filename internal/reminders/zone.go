@@ -19,6 +19,8 @@ type zoneSetting struct {
 	Zone string `json:"zone"`
 	// At is when they said it. Former versions did not keep it.
 	At time.Time `json:"at,omitzero"`
+	// Asked is set once a model was told to ask for it. Without a Zone it is all that is known.
+	Asked bool `json:"asked,omitempty"`
 }
 
 // SetZone keeps the zone of whoever asks, an IANA name like Europe/Rome.
@@ -31,36 +33,61 @@ func (b *Book) SetZone(ctx context.Context, a Asker, name string) (*time.Locatio
 	if err != nil {
 		return nil, err
 	}
-	data, err := json.Marshal(zoneSetting{zone.String(), b.o.Now()})
+	err = b.keepZone(ctx, owner, zoneSetting{Zone: zone.String(), At: b.o.Now()})
 	if err != nil {
-		return nil, fmt.Errorf("reminders: write a zone: %w", err)
-	}
-	err = b.store.ChangeNotes(ctx, zoneKind, owner, func([]sessions.Note) (put []sessions.Note, remove []string, err error) {
-		return []sessions.Note{{Name: zoneKind, Data: data}}, nil, nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reminders: keep the zone of %s: %w", owner, err)
+		return nil, err
 	}
 	return zone, nil
+}
+
+// keepZone keeps s as what is known of an owner. That they were asked replaces nothing.
+func (b *Book) keepZone(ctx context.Context, owner string, s zoneSetting) error {
+	data, err := json.Marshal(s)
+	if err == nil {
+		err = b.store.ChangeNotes(ctx, zoneKind, owner, func(have []sessions.Note) (put []sessions.Note, remove []string, err error) {
+			if s.Zone == "" && len(have) > 0 {
+				return nil, nil, nil
+			}
+			return []sessions.Note{{Name: zoneKind, Data: data}}, nil, nil
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("reminders: keep the zone of %s: %w", owner, err)
+	}
+	return nil
 }
 
 // zoneOf is the zone that the person of an identity said last, on any network; "" and the
 // configuration's if they have not said it.
 func (b *Book) zoneOf(ctx context.Context, owner string) (name string, zone *time.Location, err error) {
+	s, err := b.zoneSetting(ctx, owner)
+	if err != nil {
+		return "", nil, err
+	}
+	return s.Zone, b.zone(s.Zone), nil
+}
+
+// zoneSetting is what is known of the person of an identity: the zone that they said last, and
+// whether they were asked on any network.
+func (b *Book) zoneSetting(ctx context.Context, owner string) (newest zoneSetting, err error) {
 	together, err := b.o.Together(ctx, owner)
 	if err != nil {
-		return "", nil, fmt.Errorf("reminders: look up who %s is: %w", owner, err)
+		return newest, fmt.Errorf("reminders: look up who %s is: %w", owner, err)
 	}
-	var newest zoneSetting
+	asked := false
 	for _, one := range together {
 		notes, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: zoneKind, Owner: one, Name: zoneKind})
 		if err != nil {
-			return "", nil, fmt.Errorf("reminders: read the zone of %s: %w", one, err)
+			return newest, fmt.Errorf("reminders: read the zone of %s: %w", one, err)
 		}
 		for _, n := range notes {
 			var said zoneSetting
 			if json.Unmarshal(n.Data, &said) != nil {
 				continue // as if they had never said it
+			}
+			asked = asked || said.Asked
+			if said.Zone == "" {
+				continue
 			}
 			if said.At.IsZero() {
 				said.At = n.At
@@ -70,7 +97,24 @@ func (b *Book) zoneOf(ctx context.Context, owner string) (name string, zone *tim
 			}
 		}
 	}
-	return newest.Zone, b.zone(newest.Zone), nil
+	newest.Asked = asked
+	return newest, nil
+}
+
+// unknownZone is what is said of a time in the configuration's zone, because that of a is not
+// known. A model is told once to ask for it; and again if the store fails, because what was
+// asked for is done.
+func (b *Book) unknownZone(ctx context.Context, a Asker, owner string) string {
+	if !a.Model {
+		return "\nI do not know which city you are in, so this is my own zone. /jobs zone Europe/Rome tells me."
+	}
+	const unknown = "\nWhich zone the person is in is not known, so this is the configured one: say so. "
+	s, err := b.zoneSetting(ctx, owner)
+	if err == nil && s.Asked {
+		return unknown + "They were asked already, so do not ask."
+	}
+	_ = b.keepZone(ctx, owner, zoneSetting{Asked: true})
+	return unknown + "Ask which city they are in."
 }
 
 // ZoneOf is the zone in which an identity lives: the configuration's if they have not said it,
