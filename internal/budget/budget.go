@@ -2,8 +2,8 @@
 // together has used up what they may use in a day or a month.
 //
 // The promise. What was used is read from the counts that turns add in their own commits
-// (package usage, and [rule.Count] for jobs and for all), so a crash gives nothing back and
-// takes nothing twice, and all nodes add up. Nothing is written for it besides: a turn has
+// (package usage, and [rule.Count] for jobs and for all), so a crash gives back nothing that
+// the journal has and takes nothing twice, and all nodes add up. Nothing is written for it besides: a turn has
 // no commit more. Without a limit nothing is read and nothing counted.
 //
 // Before a turn, and before each call of the model in it, the rule asks whether anything is
@@ -34,7 +34,9 @@
 //
 //	the store cannot be read       The turn fails as with any rule, and is tried again.
 //	the daemon dies in a turn      What its finished calls used is in the journal, and is
-//	                               counted when the turn ends. What was reserved is forgotten.
+//	                               counted when the turn ends. What was reserved is forgotten,
+//	                               and the call that was cut is not counted: nothing durable
+//	                               says that it had begun.
 //	a model has no price           Its calls cost nothing, so a budget in money does not end.
 //	the configuration is reloaded  Calls that run are no longer reserved. Their turns are
 //	                               counted.
