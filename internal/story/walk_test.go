@@ -20,7 +20,7 @@ func TestWalkEverywhere(t *testing.T) {
 	pageKit(t)
 	d := lived(t)
 	w := d.walker(chromium(t), d.linked())
-	for _, path := range []string{"/talk", "/talk/telegram:71", "/you", "/jobs", "/health", "/queue", "/usage", "/log", "/settings"} {
+	for _, path := range []string{"/talk", "/talk/telegram:71", "/you", "/jobs", "/health", "/queue", "/channels", "/people", "/usage", "/log", "/settings"} {
 		began := time.Now()
 		w.everywhere(path)
 		t.Logf("%s took %s", path, time.Since(began).Round(time.Millisecond))
@@ -73,4 +73,25 @@ func TestWalkQueue(t *testing.T) {
 		queue, err := api.ListQueue.Call(t.Context(), d.admin, api.Limited{})
 		return err == nil && !slices.ContainsFunc(queue.Data, func(i api.QueueItem) bool { return i.Kind == "out" && i.Error != "" })
 	})
+}
+
+// An operator lets a stranger in, and makes a token that is shown once.
+func TestWalkPeople(t *testing.T) {
+	pageKit(t)
+	d := lived(t)
+	w := d.walker(chromium(t), d.linked())
+	w.open("/channels")
+	w.reads("Carol wants to talk on telegram.")
+	w.click("button", "Approve")
+	w.reads("Approved.")
+	w.click("link", "People")
+	w.click("button", "New token")
+	w.types("Name", "kitchen-tablet")
+	w.click("button", "Create")
+	w.find("textbox", "The token")
+	w.click("button", "Close")
+	w.click("button", "Revoke kitchen-tablet …")
+	w.click("button", "Revoke")
+	w.reads("Revoked.")
+	w.reads("revoked")
 }

@@ -12,6 +12,8 @@ export const places = [
   { view: "health", icon: "activity", title: "Health", scope: "read", phone: true, find: () => import("./views/health.js").then((m) => m.Health) },
   { view: "jobs", icon: "calendar-clock", title: "Jobs", scope: "chat", find: () => import("./views/jobs.js").then((m) => m.Jobs) },
   { view: "queue", icon: "inbox", title: "Queue", scope: "operate", find: () => import("./views/queue.js").then((m) => m.Queue) },
+  { view: "channels", icon: "radio-tower", title: "Channels", scope: "read", find: () => import("./views/channels.js").then((m) => m.Channels) },
+  { view: "people", icon: "users", title: "People", scope: "operate", find: () => import("./views/people.js").then((m) => m.People) },
   { view: "usage", icon: "wallet", title: "Usage", scope: "read", find: () => import("./views/usage.js").then((m) => m.Usage) },
   { view: "log", icon: "scroll-text", title: "Log", scope: "admin", find: () => import("./views/log.js").then((m) => m.Log) },
   { view: "settings", icon: "settings", title: "Settings", scope: "admin", find: () => import("./views/settings.js").then((m) => m.Settings) },

@@ -20,7 +20,6 @@ export function Nav({ current, keys }) {
   return html`<nav class="nav" aria-label=${t("Main")}>
     <a class="brand" href="/talk" tabindex="-1" aria-hidden="true"><img src=${mark} alt="" /><span>Dragoman</span></a>
     ${mine(scope).map((p) => html`<a class=${p.phone ? "" : "rest"} href=${`/${p.view}`} aria-current=${current === p.view ? "page" : null}><${Icon} name=${p.icon} /><span>${t(p.title)}</span><${Count} of=${p.view === "talk" ? unread : 0} label=${t("unread")} /></a>`)}
-    <a class="tab" href="/"><${Icon} name="radio-tower" /><span>${t("Channels")}</span></a>
     ${rest.length > 0 && html`<button type="button" class="tab more" aria-haspopup="dialog" onClick=${() => showMore(true)}><${Icon} name="menu" /><span>${t("More")}</span></button>`}
     <div class="foot">
       <button type="button" class="tab" onClick=${switchTheme}><${Icon} name="sun-moon" /><span>${t("Theme")}</span></button>
