@@ -74,6 +74,12 @@ func TestAnswersOfPeople(t *testing.T) {
 			m.Reaction = "👍🏽"
 			a.hand(m)
 		}, ran: "c1", read: "done"},
+		{name: "a thumb for a program", set: runs, say: func(a *asking, _ string) {
+			m := a.reply("1", "reacted")
+			m.Reaction = "👍"
+			a.hand(m)
+		}},
+		{name: "a reply for a program", set: runs, say: func(a *asking, _ string) { a.hand(a.reply("1", "allow")) }, ran: "c1", read: "done"},
 		{name: "a heart", say: func(a *asking, _ string) {
 			m := a.reply("1", "reacted")
 			m.Reaction = "❤️"
@@ -216,6 +222,9 @@ func TestAnswersOfPeople(t *testing.T) {
 		})
 	}
 }
+
+// runs makes the call one of a program.
+func runs(a *asking) { a.c.effect = agent.EffectRun }
 
 func approvedBy2(a *asking) { a.o.Approvers = []string{"net:2"} }
 

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ import (
 type caller struct {
 	calls []sessions.ToolCall
 	taint []sessions.Origin
+	// effect is that of the calls; EffectOut if it is not set.
+	effect agent.Effect
 	// crash, if not "", ends the process in a turn, once: at "proposed" or "used".
 	crash string
 
@@ -61,7 +64,7 @@ func (c *caller) run(ctx context.Context, t agent.Turn) (string, error) {
 		result := "interrupted"
 		if !started[call.ID] {
 			d, err := t.Guard.Decide(ctx, agent.Proposal{
-				Call: agent.Call{ID: call.ID, Args: []byte(call.Arguments), Person: t.Person}, Tool: call.Name, Effect: agent.EffectOut, Taint: c.taint, Turn: t.ID,
+				Call: agent.Call{ID: call.ID, Args: []byte(call.Arguments), Person: t.Person}, Tool: call.Name, Effect: cmp.Or(c.effect, agent.EffectOut), Taint: c.taint, Turn: t.ID,
 			})
 			switch {
 			case err != nil:
