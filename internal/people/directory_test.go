@@ -83,6 +83,21 @@ func TestErasedIdentityLeavesNoTrace(t *testing.T) {
 	}
 }
 
+// What the operator asks for in the page, in the terminal and from the command line is common,
+// without having joined anything. What is said on a page that others reach is not.
+func TestOperatorTogether(t *testing.T) {
+	for shared, want := range map[string][]string{
+		"":    {"cli:owner", "cli:operator", "web:operator", "web:owner"},
+		"web": {"cli:owner", "cli:operator", "web:operator"},
+	} {
+		d := people.NewDirectory(nil, people.DirectoryOptions{Rooms: []string{"web", "cli"}, Shared: []string{shared}})
+		got, err := d.Together(t.Context(), "cli:owner")
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("shared %q: Together = %q, %v, want %q", shared, got, err, want)
+		}
+	}
+}
+
 // TestOperator: whoever runs Dragoman, by all the ways in which they write.
 func TestOperator(t *testing.T) {
 	c := newClock()
