@@ -126,6 +126,9 @@ func planAt(text string, now time.Time, zone *time.Location) (time.Time, error) 
 	}
 	for _, form := range wallForms {
 		wall, err := time.Parse(form, text)
+		if parse, failed := errors.AsType[*time.ParseError](err); failed && strings.Contains(parse.Message, "day out of range") {
+			return time.Time{}, fmt.Errorf("at %.40q: that month has no such day", text)
+		}
 		if err != nil {
 			continue
 		}

@@ -318,7 +318,7 @@ var phrases = []phrase{
 	{say: "enough of drinking", args: `{"id":"[drink]"}`, tool: "cancel_job", later: 20},
 	{say: "in half an hour, the milk", args: `{"text":"the milk","in":"30m"}`},
 	{say: "forget the milk", args: `{"id":"[the milk]"}`, tool: "cancel_job"},
-	{say: "on 30 February at nine, skate", args: `{"text":"skate","at":"2027-02-30T09:00"}`, refused: "want a day and a time of day"},
+	{say: "on 30 February at nine, skate", args: `{"text":"skate","at":"2027-02-30T09:00"}`, refused: "that month has no such day"},
 	{say: "yesterday at noon, lunch", args: `{"text":"lunch","at":"2027-03-12T12:00"}`, refused: "2027-03-12 12:00 is over: it is Saturday 13 March 2027, 10:00 (ZONE) now"},
 	{say: "today at nine, get up", args: `{"text":"get up","at":"2027-03-13T09:00"}`, refused: "it is Saturday 13 March 2027, 10:00 (ZONE) now"},
 	{say: "every day until last Sunday, fast", args: `{"text":"fast","repeat":{"freq":"daily","times":["09:00"],"until":"2027-03-07"}}`, refused: "until 2027-03-07 is over: it begins on 2027-03-13"},
