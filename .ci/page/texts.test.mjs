@@ -1,0 +1,42 @@
+// Each language has every sentence of the page, with the same places for values.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import test from "node:test";
+import { createRequire } from "node:module";
+
+const root = path.join(import.meta.dirname, "../..");
+const ts = createRequire(path.join(root, ".cache/page/package.json"))("typescript");
+const app = path.join(root, "internal/console/app");
+
+/** The texts that an argument can be. */
+function choices(node) {
+  if (ts.isStringLiteralLike(node)) return [node.text];
+  return ts.isConditionalExpression(node) ? [...choices(node.whenTrue), ...choices(node.whenFalse)] : [];
+}
+
+/** The sentences of a module: what t and plural are called with, and the titles of views. */
+function sentences(name) {
+  const file = ts.createSourceFile(name, fs.readFileSync(name, "utf8"), ts.ScriptTarget.Latest, true);
+  const found = [];
+  const look = (node) => {
+    const called = ts.isCallExpression(node) && node.expression.getText();
+    if (called === "t" && node.arguments.length) found.push(...choices(node.arguments[0]));
+    if (called === "plural") found.push(...choices(node.arguments[1]), ...choices(node.arguments[2]));
+    if (name.endsWith("places.js") && ts.isPropertyAssignment(node) && node.name.getText() === "title") found.push(...choices(node.initializer));
+    ts.forEachChild(node, look);
+  };
+  look(file);
+  return found;
+}
+
+const modules = fs.readdirSync(path.join(app, "js"), { recursive: true }).filter((n) => n.endsWith(".js"));
+const all = new Set(modules.flatMap((n) => sentences(path.join(app, "js", n))));
+const places = (text) => (text.match(/\{\d\}/g) ?? []).sort().join("");
+
+test("the sentences are found", () => assert.ok(all.has("The queue is empty") && all.has("Health") && all.has("One delivery was given up.")));
+for (const name of fs.readdirSync(path.join(app, "texts"))) {
+  const texts = JSON.parse(fs.readFileSync(path.join(app, "texts", name), "utf8"));
+  test(`${name} lacks nothing`, () => assert.deepEqual([...all].filter((s) => !(s in texts)), []));
+  test(`${name} has the places for values`, () => assert.deepEqual(Object.keys(texts).filter((s) => !s.startsWith("@") && places(s) !== places(texts[s])), []));
+}
