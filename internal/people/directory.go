@@ -13,6 +13,13 @@ import (
 	"dragoman/sessions"
 )
 
+// AllNotes is the store of a [Directory], which changes the notes of several identities in
+// one commit.
+type AllNotes interface {
+	Notes
+	ChangeAllNotes(ctx context.Context, kinds []string, change func(have []sessions.Note) (put, remove []sessions.Note, err error)) error
+}
+
 // DirectoryOptions configure a [Directory].
 type DirectoryOptions struct {
 	// Rooms are the names of the channels whose chats are rooms of ours: the
@@ -42,7 +49,7 @@ type DirectoryOptions struct {
 // [Directory.Holder]: identities that a person connected are one person and have the rights
 // that each had before.
 type Directory struct {
-	store Notes
+	store AllNotes
 	o     DirectoryOptions
 
 	mu     sync.Mutex
@@ -53,7 +60,7 @@ type Directory struct {
 
 // NewDirectory returns the directory of the people in store. Without a store (nil)
 // nobody has joined identities.
-func NewDirectory(store Notes, o DirectoryOptions) *Directory {
+func NewDirectory(store AllNotes, o DirectoryOptions) *Directory {
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -13,12 +13,11 @@ import (
 	"dragoman/sessions"
 )
 
-// Notes is the store, by what this package does with it. The comments at
+// Notes is the store, by what most of this package does with it. The comments at
 // engine.Store are the contract.
 type Notes interface {
 	Notes(ctx context.Context, like sessions.NoteFilter) ([]sessions.Note, error)
 	ChangeNotes(ctx context.Context, kind, owner string, change func(have []sessions.Note) (put []sessions.Note, remove []string, err error)) error
-	ChangeAllNotes(ctx context.Context, kinds []string, change func(have []sessions.Note) (put, remove []sessions.Note, err error)) error
 }
 
 // Token is a named token as lists show it. Nothing in it lets anybody in.
