@@ -106,7 +106,8 @@ func TestSummarize(t *testing.T) {
 	}
 	want := sessions.Summary{
 		Text: "Ada asked for 20 things.", CoversSeq: 111, Generation: "20260301_001", Model: "scripted", At: t0,
-		Origins: []sessions.Origin{sessions.OriginOthers}, // nobody knows those of the summary before
+		Origins: []sessions.Origin{sessions.OriginOthers},           // nobody knows those of the summary before
+		Used:    sessions.Usage{Input: 100, Output: 10, Cached: 50}, // what say used
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("Summary (-want +got):\n%s", diff)
