@@ -49,10 +49,10 @@ export function Plot({ title, series, shown, from, every }) {
   const top = nice(Math.max(...series.flatMap((s) => s.values.map((v) => v ?? 0))));
   const here = at === null ? last : Math.min(at, last);
   const when = clock(new Date(Date.parse(from) + here * every * 1000).toISOString());
-  const words = (/** @type {(values: Values) => number | null} */ pick) => series.map((s) => {
+  const words = (/** @type {(values: Values) => number | null} */ pick) => series.flatMap((s) => {
     const v = pick(s.values);
-    return `${series.length > 1 ? `${s.name} ` : ""}${v === null ? t("nothing") : shown(v)}`;
-  }).join(", ");
+    return v === null ? [] : [`${series.length > 1 ? `${s.name} ` : ""}${shown(v)}`];
+  }).join(", ") || t("nothing");
   const said = at === null ? words(newest) : words((values) => values[here]);
   const point = (/** @type {PointerEvent} */ event) => {
     const box = /** @type {Element} */ (event.currentTarget).getBoundingClientRect();

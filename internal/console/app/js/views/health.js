@@ -73,8 +73,8 @@ function Hour({ of: { host, node, problem, figures: f }, every, minutes }) {
   const plots = [
     [t("Answers being written"), number, [[t("running"), f.turns_running], [t("waiting for a place"), f.turns_waiting]]],
     [t("Queue"), number, [[t("unanswered"), f.waiting], [t("undelivered"), f.unsent]]],
-    [t("Calls of the model"), seconds, [[t("half of them"), f.model_p50], [t("95 % of them"), f.model_p95]]],
-    [t("Commits to the disk"), thousandths, [[t("half of them"), f.commit_p50], [t("95 % of them"), f.commit_p95]]],
+    [t("Calls of the model"), seconds, [[t("half within"), f.model_p50], [t("95 % within"), f.model_p95]]],
+    [t("Commits to the disk"), thousandths, [[t("half within"), f.commit_p50], [t("95 % within"), f.commit_p95]]],
     [t("Memory"), size, [[t("resident"), f.memory_bytes]]],
     [t("Processor"), (v) => t("{0} cores", number(Math.round(v * 100) / 100)), [[t("in use"), f.cpu]]],
   ];
