@@ -17,7 +17,7 @@ RACE_GCFLAGS := -gcflags='modernc.org/...=-d=checkptr=0'
 STORE ?= sqlite
 # The packages whose tests take minutes. make test begins with them: at its end one of them
 # alone would wait for its timers on one of the cores.
-SLOWEST := ./sessions/postgres ./cmd/dragoman ./internal/crash ./sessions/file ./sessions/sqlite
+SLOWEST := ./sessions/postgres ./internal/story ./cmd/dragoman ./internal/crash ./sessions/file ./sessions/sqlite
 # How long make test-cluster disturbs its nodes, and the seed of its schedule ("": another each time).
 CLUSTER ?= 10m
 SEED ?=
