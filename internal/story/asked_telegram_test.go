@@ -1,6 +1,7 @@
 package story_test
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -31,7 +32,7 @@ func TestAskedInATelegramGroup(t *testing.T) {
 		asks: func(text string) { team.Say(ann, "@dragoman_bot "+text) },
 		shown: func(text string) string {
 			question = shown(text)
-			return ""
+			return strconv.FormatInt(question, 10)
 		},
 		denies: func(code string) { team.Say(bob, "/deny@dragoman_bot "+code) },
 	}

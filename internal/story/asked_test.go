@@ -71,7 +71,8 @@ func (n *askedNet) question() (q askedQuestion) {
 		return false
 	})
 	if q.id != "" { // a reply to a question counts once it is known which message shows it
-		testkit.Eventually(n.t, "the question to be noted as shown", func() bool { return strings.Contains(n.out.String(), q.id) })
+		noted := regexp.MustCompile(`an approval is shown".* msg_id="?` + regexp.QuoteMeta(q.id) + `"?\n`)
+		testkit.Eventually(n.t, "the question to be noted as shown", func() bool { return noted.MatchString(n.out.String()) })
 	}
 	return q
 }
