@@ -71,7 +71,8 @@ func startNode(t *testing.T, url string, takes bool, changes ...change) *world {
 	if w.real != nil {
 		ag = w.real
 	}
-	if w.gw, err = gateway.New(w.store, ag, []gateway.Binding{b}, o); err != nil {
+	w.gw, err = gateway.New(w.store, ag, []gateway.Binding{b}, o)
+	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
