@@ -72,6 +72,7 @@ func TestANoticeWaitsForAnAnswer(t *testing.T) {
 		}
 		w.say("1", "one")
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		w.agent.run = echo
 		w.say("1", "two")
 		synctest.Wait()
