@@ -5,23 +5,28 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"dragoman/agent/agenttest"
 )
 
 // measurePrefix: how much of what the model reads it has read before. One
-// chat, 50 turns; two of three call a tool.
+// chat, 50 turns; three of four call a tool, and one of these keeps a fact,
+// which later prompts show.
 func measurePrefix(t *testing.T, bin string, r *report) {
 	const turns = 50
-	h := newHouse(t, bin, plan{recorded: 4 * turns})
+	h := newHouse(t, bin, plan{recorded: 4 * turns, reply: shortly})
 	d := h.start()
 	defer d.stop()
 	for i := range turns {
 		h.people.reset()
 		h.people.say(firstChat, func(mark int) string {
-			switch i % 3 {
+			switch i % 4 {
 			case 0:
 				return fmt.Sprintf(`Please write down #%d. !tool write_file {"path":"notes-%d.txt","content":"number %d"}`, mark, mark, mark)
 			case 1:
 				return fmt.Sprintf(`What time is it for #%d? !tool time {}`, mark)
+			case 2:
+				return fmt.Sprintf(`Keep in mind #%d. !tool remember {"text":"The code of door %d is %d"}`, mark, i, 7919*i)
 			default:
 				return fmt.Sprintf("What do you think about #%d, compared with the others that I told you about?", mark)
 			}
@@ -29,9 +34,11 @@ func measurePrefix(t *testing.T, bin string, r *report) {
 		h.settle()
 	}
 	var before prompt
+	summarised := false
 	for _, req := range h.model.Requests() {
-		if len(req.Tools) == 0 { // a summary, which no turn follows
+		if len(req.Tools) == 0 { // a summary, after which the prompt begins anew
 			r.prefix.summaries++
+			summarised = true
 			continue
 		}
 		now, err := parsePrompt(req.Body)
@@ -39,11 +46,25 @@ func measurePrefix(t *testing.T, bin string, r *report) {
 			t.Fatal(err)
 		}
 		r.prefix.add(before, now)
-		before = now
+		if !summarised {
+			r.between.add(before, now)
+		}
+		before, summarised = now, false
 	}
 	if r.prefix.requests < turns {
 		t.Errorf("%d requests for %d turns", r.prefix.requests, turns)
 	}
+}
+
+// shortly answers with the mark of the newest message alone: an echo would
+// repeat the numbers of the facts beside it.
+func shortly(r *agenttest.Request) agenttest.Reply {
+	asks := strings.Contains(r.LastUser(), "!tool ") && r.Messages[len(r.Messages)-1].Role != "tool"
+	if asks || len(r.Tools) == 0 {
+		return answer(r)
+	}
+	marks := agenttest.Marks(r.LastUser())
+	return agenttest.TextReply("I have heard " + marks[0] + ", and I have thought about it for a while.")
 }
 
 // prompt is a request as the model reads it: tools and messages in the order

@@ -29,6 +29,7 @@ type report struct {
 	ratio            float64
 	inLong, inNew    inside
 	prefix           shared
+	between          shared // the same, without the requests that follow a summary
 	binary, stripped int64
 	hash             time.Duration
 	fsync            time.Duration
@@ -132,6 +133,7 @@ func (r *report) String() string {
 	line("memory at its peak: 1000 chats at once", "≤ 80 MB", mb(r.crowdPeak))
 	line("added time in a chat of 100,000 messages against a new one", "≤ 1.2 ×", fmt.Sprintf("%.2f ×", r.ratio))
 	line("prompt bytes that repeat the request before", "≥ 95 %", share(r.prefix.repeated, r.prefix.before))
+	line("the same, as long as nothing is summarised", "≥ 99 %", share(r.between.repeated, r.between.before))
 	line("size of the binary, without symbols and with", "-", mb(r.stripped)+", "+mb(r.binary))
 	fmt.Fprintln(&b)
 	r.details(&b)
