@@ -239,26 +239,6 @@ func (s *server) derived(ctx context.Context, k channels.Key, after int64) (stri
 // erasedText is what a store leaves of an erased message. See [sessions.Erasure].
 const erasedText = "[erased]"
 
-// firstWords is the beginning of text without its quotations, about size bytes, cut between
-// words if possible.
-func firstWords(text string, size int) string {
-	for strings.HasPrefix(text, ">") {
-		_, text, _ = strings.Cut(text, "\n")
-	}
-	if len(text) > 4*size {
-		text = strings.ToValidUTF8(text[:4*size], "")
-	}
-	words := strings.Join(strings.Fields(text), " ")
-	if len(words) <= size {
-		return words
-	}
-	cut := strings.ToValidUTF8(words[:size], "")
-	if i := strings.LastIndexByte(cut, ' '); i > size/2 {
-		cut = cut[:i]
-	}
-	return cut + "…"
-}
-
 func (s *server) generations(ctx context.Context, a About) (Page[Generation], error) {
 	if _, err := s.read(ctx, a.Key); err != nil {
 		return Page[Generation]{}, err
