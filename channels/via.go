@@ -17,6 +17,8 @@ const (
 	// ViaOthers: a program gave them as something that was said before. Nobody vouches for
 	// who said it.
 	ViaOthers Via = "others"
+	// ViaReply: whoever runs Dragoman wrote them into the talk of others, as themselves.
+	ViaReply Via = "reply"
 
 	viaHook = "hook:"
 )

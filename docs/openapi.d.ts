@@ -3,11 +3,12 @@
 export interface Approval {
   /** it was */
   always?: boolean;
-  /** Arguments are those of the call, as JSON: at most 12,000 characters of Length. */
+  /** Arguments are those of the call, as JSON: at most 12,000 characters of Length. In a list, those in talks that the caller reads along are left out. */
   arguments: string;
   asked: string;
   /** who decided */
   by?: string;
+  by_name?: string;
   /** Code is what people write to answer it in the chat. */
   code: string;
   decided?: string;
@@ -181,10 +182,11 @@ export interface Conversation {
   metadata?: { [name: string]: unknown };
   /** instead of the configured one */
   model?: string;
-  /** Network is the type of its channel, Group says that several people read it, and Own that it is one of the caller's. */
+  /** Network is the type of its channel, Group says that several people read it, and Own that it is one of the caller's. Readable: they may read what was said there, if it is not theirs by reading along. */
   network?: string;
   own?: boolean;
   pinned?: boolean;
+  readable?: boolean;
   /** Reasoning is how much the model should think; "": as configured. */
   reasoning?: string;
   /** instead of the configured one */
@@ -653,7 +655,7 @@ export interface Message {
   tool_calls?: (ToolCall)[];
   turn?: string;
   usage?: Usage;
-  /** Via is through what a user message came: empty for the chat's own network, else api, mcp, hook:NAME or others. */
+  /** Via is through what a user message came: empty for the chat's own network, else api, mcp, hook:NAME, others, or reply: whoever Name is wrote it into the talk of others. */
   via?: string;
 }
 /** Page is one page of a list. */
@@ -1407,6 +1409,13 @@ export interface Operations {
     };
     answer: void;
   };
+  /** Makes the last message of somebody else in a conversation new to you again. */
+  "DELETE /conversations/{key}/read": {
+    path: {
+      key: Key;
+    };
+    answer: void;
+  };
   /** Says that you have read a conversation, all of it or up to a number of `messages`. */
   "PUT /conversations/{key}/read": {
     path: {
@@ -1418,19 +1427,15 @@ export interface Operations {
     };
     answer: void;
   };
-  /** Sends a text in the name of the assistant, who then sees it as its own words. The transcript names who wrote it. */
+  /** Sends a text in the name of the assistant, who then sees it as its own words, or `as` yourself. The transcript names who wrote it. */
   "POST /conversations/{key}/replies": {
     path: {
       key: Key;
     };
     body: {
-      /** Files were uploaded before, with POST /files. With one the text may be empty. */
-      files?: (SentFile)[];
+      /** As is "assistant", who then sees it as its own words, or "me": the text begins with the name of the caller, and is stored as theirs. "": assistant. */
+      as?: string;
       id?: string;
-      /** Mode is how it is answered while a turn runs: "steer" hands it to the turn between its steps, "interrupt" begins the turn again with it. "": as configured. */
-      mode?: string;
-      /** Model is the model that answers this message alone; "": the conversation's. */
-      model?: string;
       text: string;
     };
     answer: void;

@@ -90,7 +90,7 @@ func (t *Taint) AddMessage(m *Message) {
 func (t *Taint) addVia(via channels.Via) {
 	switch {
 	case via == channels.ViaChat:
-	case via == channels.ViaOthers:
+	case via == channels.ViaOthers, via == channels.ViaReply:
 		t.Add(OriginOthers)
 	case via.Hook() != "":
 		t.Add(OriginHook(via.Hook()))

@@ -35,7 +35,8 @@ type Approval struct {
 	State string `json:"state"`
 	Turn  string `json:"turn"`
 	Tool  string `json:"tool"`
-	// Arguments are those of the call, as JSON: at most 12,000 characters of Length.
+	// Arguments are those of the call, as JSON: at most 12,000 characters of Length. In a
+	// list, those in talks that the caller reads along are left out.
 	Arguments string `json:"arguments"`
 	Length    int    `json:"length"`
 	Why       string `json:"why"` // it is asked about
@@ -50,6 +51,7 @@ type Approval struct {
 	Until     time.Time `json:"until"`
 	Decided   time.Time `json:"decided,omitzero"`
 	By        string    `json:"by,omitempty"` // who decided
+	ByName    string    `json:"by_name,omitempty"`
 }
 
 // ApprovalQuery asks for one page of the questions.
@@ -133,10 +135,21 @@ func (s *server) seesApproval(ctx context.Context, who actions.Who, q actions.Qu
 	return sight.May, err
 }
 
+// decidesUnread reports whether the caller may decide q in a talk that they can read along,
+// and have not asked for. A list then has it without its words, as it has the talk.
+func (s *server) decidesUnread(ctx context.Context, who actions.Who, q actions.Question) (bool, error) {
+	if !who.Operator {
+		return false, nil
+	}
+	sight, err := s.Reads.Of(ctx, caller(ctx), q.Chat)
+	return sight.May, err
+}
+
 func approvalOf(q actions.Question, who actions.Who) Approval {
 	return Approval{
 		ID: q.ID, Key: q.Chat, Code: q.Code, State: string(q.State), Turn: q.Turn, Tool: q.Tool, Arguments: q.Shown, Length: q.Length, Why: q.Why,
 		Requester: q.Requester, Mine: who.MayDecide(q), MayAlways: q.MayAlways, Always: q.Always, Asked: q.Asked, Until: q.Until, Decided: q.Decided, By: q.By,
+		ByName: q.ByName,
 	}
 }
 
@@ -155,6 +168,14 @@ func (s *server) approvals(ctx context.Context, q ApprovalQuery) (Page[Approval]
 			continue
 		}
 		sees, err := s.seesApproval(ctx, who, one, !q.Key.IsZero())
+		if err != nil {
+			return Page[Approval]{}, err
+		}
+		if !sees {
+			one.Shown = ""
+			one.Why = ""
+			sees, err = s.decidesUnread(ctx, who, one)
+		}
 		if err != nil {
 			return Page[Approval]{}, err
 		}

@@ -36,7 +36,7 @@ var eventTypes = []EventType{
 	passing(stream.SessionSave, "A turn was stored."),
 	passing(stream.SessionDelete, "The conversation was deleted, has expired, was erased or joined into another: see `why`."),
 	passing(stream.SessionChange, "The title of a conversation, or its settings, tags among them, changed: `why` is `title` or `settings`."),
-	passing(stream.MarkChange, "You have read or pinned a conversation, perhaps on another page: `why` is `read`, `pinned` or `unpinned`."),
+	passing(stream.MarkChange, "You have read or pinned a conversation, perhaps on another page: `why` is `read`, `unread`, `pinned` or `unpinned`."),
 	passing(stream.FeedbackChange, "You gave feedback about the answer of a `turn`, perhaps on another page: `why` is `up`, `down` or `removed`."),
 	passing(stream.ApprovalChange, "Somebody is asked whether a tool may run, or that was decided: `id` is the approval's, and `why` its state, `shown` or `revoked`."),
 	passing(stream.ContextCompacted, "A summary replaced older messages in what the model sees."),

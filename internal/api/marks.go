@@ -124,12 +124,43 @@ func (s *server) markRead(ctx context.Context, r ReadUpTo) error {
 	return s.changeMark(ctx, r.Key, "read", func(m *mark) { m.Read = max(m.Read, read) })
 }
 
+// markUnread takes the note back as far as the last message that counts as unread. It
+// changes nothing where there is none.
+func (s *server) markUnread(ctx context.Context, a About) error {
+	c, err := s.conversation(ctx, a)
+	if err != nil {
+		return err
+	}
+	mine, err := s.writesAs(ctx)
+	if err != nil {
+		return err
+	}
+	newest, err := s.newest(ctx, a.Key, min(c.MessageCount, maxUnreadReads))
+	if err != nil {
+		return err
+	}
+	for i, m := range slices.Backward(newest) {
+		if !isStep(&m) && !isOwn(a.Key, &m, mine) {
+			read := c.MessageCount - (len(newest) - i)
+			return s.changeMark(ctx, a.Key, "unread", func(m *mark) { m.Read = min(m.Read, read) })
+		}
+	}
+	return nil
+}
+
 func (s *server) pin(ctx context.Context, a About) error {
 	return s.changeMark(ctx, a.Key, "pinned", func(m *mark) { m.Pinned = true })
 }
 
 func (s *server) unpin(ctx context.Context, a About) error {
 	return s.changeMark(ctx, a.Key, "unpinned", func(m *mark) { m.Pinned = false })
+}
+
+// writesAs are the identities of the caller.
+func (s *server) writesAs(ctx context.Context) ([]string, error) {
+	me := caller(ctx).ID
+	mine, err := s.Directory.Identities(ctx, me)
+	return append(mine, me), err
 }
 
 // marked adds to conversations what the caller has read and pinned of them. One that they
@@ -139,12 +170,10 @@ func (s *server) marked(ctx context.Context, list []Conversation, may func(chann
 	if err != nil || marks == nil {
 		return err
 	}
-	me := caller(ctx).ID
-	mine, err := s.Directory.Identities(ctx, me)
+	mine, err := s.writesAs(ctx)
 	if err != nil {
 		return err
 	}
-	mine = append(mine, me)
 	for i := range list {
 		c := &list[i]
 		if !may(c.Key) {

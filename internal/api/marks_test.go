@@ -50,6 +50,9 @@ func TestMarks(t *testing.T) {
 	do(api.MarkRead.Call(t.Context(), c, api.ReadUpTo{Key: k, Messages: 1})) // another page is behind
 	do(api.Unpin.Call(t.Context(), c, api.About{Key: k}))
 	is("after all", 0, false)
+	do(api.MarkUnread.Call(t.Context(), c, api.About{Key: k}))
+	is("for later", 1, false)
+	do(api.MarkRead.Call(t.Context(), c, api.ReadUpTo{Key: k}))
 
 	notes, err := s.Notes(t.Context(), sessions.NoteFilter{Kind: "mark"})
 	if err != nil || len(notes) != 1 || notes[0].Owner != "operator" {

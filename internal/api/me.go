@@ -71,6 +71,7 @@ func (s *server) placed(ctx context.Context, list []Conversation) error {
 		list[i].Network = types[list[i].Key.Channel()]
 		list[i].Group = sight.Group
 		list[i].Own = sight.Own
+		list[i].Readable = sight.May
 	}
 	return nil
 }

@@ -22,8 +22,8 @@ type Talk interface {
 	Edit(ctx context.Context, e Edit) (Said, error)
 	// Order carries out a command, like "stop". Only "again" has a model: see [AnotherTry].
 	Order(ctx context.Context, o Ordered, name, model string) error
-	// Reply sends text in the name of the assistant.
-	Reply(ctx context.Context, k channels.Key, id, text string) error
+	// Reply sends what somebody wrote by hand.
+	Reply(ctx context.Context, r Reply) error
 }
 
 // Prompt is a message for a conversation. Without an id it gets one.
@@ -62,6 +62,19 @@ type Said struct {
 	Repeated bool `json:"repeated,omitempty"`
 }
 
+// AsThemselves is the As of a [Reply] of whoever does not speak for the assistant.
+const AsThemselves = "me"
+
+// Reply is what somebody writes by hand into a conversation. Without an id it gets one.
+type Reply struct {
+	Key  channels.Key `json:"key"`
+	ID   string       `json:"id,omitempty"`
+	Text string       `json:"text"`
+	// As is "assistant", who then sees it as its own words, or "me": the text begins with
+	// the name of the caller, and is stored as theirs. "": assistant.
+	As string `json:"as,omitempty"`
+}
+
 // Ordered is an order about a conversation. Without an id it gets one.
 type Ordered struct {
 	Key channels.Key `json:"key"`
@@ -69,6 +82,7 @@ type Ordered struct {
 }
 
 func (e Edit) about(act *erasure.Act)       { act.Targets = []string{e.Key.String()} }
+func (r Reply) about(act *erasure.Act)      { act.Targets = []string{r.Key.String()} }
 func (p Prompt) about(act *erasure.Act)     { act.Targets = []string{p.Key.String()} }
 func (a AnotherTry) about(act *erasure.Act) { act.Targets = []string{a.Key.String()} }
 
@@ -118,16 +132,17 @@ func (s *server) edit(ctx context.Context, e Edit) (Said, error) {
 	return s.Talk.Edit(ctx, e)
 }
 
-// reply sends text in the name of the assistant.
-func (s *server) reply(ctx context.Context, p Prompt) error {
-	id, err := s.mayTalk(ctx, p.Key, p.ID)
+// reply sends what the caller wrote by hand.
+func (s *server) reply(ctx context.Context, r Reply) error {
+	id, err := s.mayTalk(ctx, r.Key, r.ID)
 	if err != nil {
 		return err
 	}
-	if p.Mode != "" || p.Model != "" || len(p.Files) > 0 {
-		return refuse("mode", "a reply has no mode, no model and no files")
+	if r.As != "" && r.As != "assistant" && r.As != AsThemselves {
+		return refuse("as", "as is assistant or me")
 	}
-	return s.Talk.Reply(ctx, p.Key, id, p.Text)
+	r.ID = id
+	return s.Talk.Reply(ctx, r)
 }
 
 // order makes the verb that carries out a command.

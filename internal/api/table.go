@@ -150,6 +150,10 @@ var (
 		Method: put, Path: "/conversations/{key}/read", Scope: people.Chat, Within: callWithin,
 		Doc: "Says that you have read a conversation, all of it or up to a number of `messages`.",
 	}, (*server).markRead}
+	MarkUnread = Order[About]{Spec{
+		Method: del, Path: "/conversations/{key}/read", Scope: people.Chat, Within: callWithin,
+		Doc: "Makes the last message of somebody else in a conversation new to you again.",
+	}, (*server).markUnread}
 	Pin = Order[About]{Spec{
 		Method: put, Path: "/conversations/{key}/pin", Scope: people.Chat, Within: callWithin,
 		Doc: "Pins a conversation, for you alone: `pinned=true` lists these.",
@@ -194,9 +198,9 @@ var (
 		Method: post, Path: "/conversations/{key}/compact", Scope: people.Chat, Within: callWithin, Act: "compact", success: http.StatusAccepted,
 		Doc: "Summarises the older part of a conversation, as `/compact` does: all of it is kept. The conversation is told what became of it.",
 	}, order("compact")}
-	ReplyByHand = Order[Prompt]{Spec{
+	ReplyByHand = Order[Reply]{Spec{
 		Method: post, Path: "/conversations/{key}/replies", Scope: people.Operate, Within: callWithin, maxBody: maxQuestion, success: http.StatusAccepted, Act: "reply",
-		Doc: "Sends a text in the name of the assistant, who then sees it as its own words. The transcript names who wrote it.",
+		Doc: "Sends a text in the name of the assistant, who then sees it as its own words, or `as` yourself. The transcript names who wrote it.",
 	}, (*server).reply}
 	Delete = Order[About]{Spec{
 		Method: del, Path: "/conversations/{key}", Scope: people.Operate, Within: callWithin, Act: "delete",
@@ -391,7 +395,7 @@ var table = []Route{
 	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ReadLog.route(), followLog.route(), ListModels.route(), ReadMe.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(), ListBudgets.route(), ListOwnBudgets.route(),
 	ListFeedback.route(), CountFeedback.route(),
 	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), uploadFile.route(), ListFiles.route(), exportThem.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
-	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), Pin.route(), Unpin.route(), PutQuestion.route(),
+	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), MarkUnread.route(), Pin.route(), Unpin.route(), PutQuestion.route(),
 	PutPrompt.route(), EditMessage.route(), GiveFeedback.route(), TakeFeedbackBack.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),
 	ListFacts.route(), Forget.route(), Correct.route(), PinFact.route(), UnpinFact.route(), UndoMemory.route(),
 	ListQueue.route(), ShowQueue.route(), RetryQueue.route(), DropQueue.route(),

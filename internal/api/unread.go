@@ -21,12 +21,7 @@ func (s *server) unread(ctx context.Context, k channels.Key, added int, mine []s
 	if added <= 0 {
 		return 0, nil
 	}
-	end, err := s.end(ctx, k)
-	if err != nil {
-		return 0, err
-	}
-	look := min(added, maxUnreadReads)
-	newest, err := s.Store.Messages(ctx, k, max(end-1-int64(look), 0), look)
+	newest, err := s.newest(ctx, k, min(added, maxUnreadReads))
 	if err != nil {
 		return 0, err
 	}
@@ -36,6 +31,15 @@ func (s *server) unread(ctx context.Context, k channels.Key, added int, mine []s
 		}
 	}
 	return max(added, 0), nil
+}
+
+// newest are the last messages of k, the oldest first.
+func (s *server) newest(ctx context.Context, k channels.Key, limit int) ([]sessions.Message, error) {
+	end, err := s.end(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	return s.Store.Messages(ctx, k, max(end-1-int64(limit), 0), limit)
 }
 
 // isStep reports whether m is a call of a tool or its result.

@@ -53,10 +53,12 @@ type Conversation struct {
 	Usage        Usage     `json:"usage"`
 	Settings
 	// Network is the type of its channel, Group says that several people read it, and Own
-	// that it is one of the caller's.
-	Network string `json:"network,omitempty"`
-	Group   bool   `json:"group,omitempty"`
-	Own     bool   `json:"own,omitempty"`
+	// that it is one of the caller's. Readable: they may read what was said there, if it is
+	// not theirs by reading along.
+	Network  string `json:"network,omitempty"`
+	Group    bool   `json:"group,omitempty"`
+	Own      bool   `json:"own,omitempty"`
+	Readable bool   `json:"readable,omitempty"`
 	// Unread is how many of its messages are new to the caller, without their own among the
 	// newest hundred of them, and Pinned whether they pinned it.
 	Unread int  `json:"unread,omitempty"`
@@ -160,7 +162,7 @@ type Message struct {
 	Model      string     `json:"model,omitempty"`
 	Usage      *Usage     `json:"usage,omitempty"`
 	// Via is through what a user message came: empty for the chat's own network, else api,
-	// mcp, hook:NAME or others.
+	// mcp, hook:NAME, others, or reply: whoever Name is wrote it into the talk of others.
 	Via string `json:"via,omitempty"`
 	// Origins are whose words it has beside the sender's: model, memory, others, web, file,
 	// mcp:NAME, hook:NAME or skill:NAME@HASH.

@@ -94,3 +94,26 @@ func TestApprovalsByVerbs(t *testing.T) {
 		t.Error("an approval that does not exist is answered")
 	}
 }
+
+// Who reads along sees in a list that a call waits, and what it is only once they ask for
+// the conversation, which its person is told.
+func TestApprovalsReadAlong(t *testing.T) {
+	t.Parallel()
+	r := asked(t, "people: {read_along: true}", "http://127.0.0.1/secret")
+	page := r.page("x")
+	page.Header.Set("Authorization", "Bearer "+r.token("ann", "telegram:42", "chat"))
+	r.ask(page, "Read mail.txt")
+	for _, c := range []struct {
+		scope, query string
+		sees, reads  bool
+	}{{"read", "", false, false}, {"operate", "", true, false}, {"operate", "?key=web:telegram:42/x", true, true}} {
+		var got api.Page[api.Approval]
+		refused := r.request("GET", "/api/v1/approvals"+c.query, r.token(fmt.Sprint(c.scope, len(c.query)), "", c.scope), "", &got)
+		if refused != nil || (len(got.Data) == 1) != c.sees {
+			t.Fatalf("%s%s: %+v, %v", c.scope, c.query, got, refused)
+		}
+		if c.sees && (got.Data[0].Tool != "web_fetch" || !got.Data[0].Mine || (got.Data[0].Arguments != "") != c.reads || (got.Data[0].Why != "") != c.reads) {
+			t.Errorf("%s%s is shown %+v", c.scope, c.query, got.Data[0])
+		}
+	}
+}

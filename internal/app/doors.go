@@ -83,9 +83,10 @@ func (t doors) Order(ctx context.Context, o api.Ordered, name, model string) err
 	return refusalOfQuestion(o.Key, t.d.gateway.Order(ctx, q, name))
 }
 
-func (t doors) Reply(ctx context.Context, k channels.Key, id, text string) error {
+func (t doors) Reply(ctx context.Context, r api.Reply) error {
 	p, _ := people.From(ctx)
-	return refusalOfQuestion(k, t.d.gateway.Reply(ctx, gateway.Question{Key: k, ID: id, Text: text}, p.Name))
+	q := gateway.Question{Key: r.Key, ID: r.ID, Text: r.Text}
+	return refusalOfQuestion(r.Key, t.d.gateway.Reply(ctx, q, p.Name, r.As == api.AsThemselves))
 }
 
 // filesOf is the files of messages; nil if there are none.

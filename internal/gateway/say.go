@@ -56,17 +56,25 @@ func (g *Gateway) Order(ctx context.Context, q Question, name string) error {
 }
 
 // Reply sends text to a conversation in the name of the assistant, whose next turns see it
-// as its own words. by is who wrote it, for the transcript. It is safe to repeat with the
-// same id. Errors: [*RefusedError], the store's.
-func (g *Gateway) Reply(ctx context.Context, q Question, by string) error {
+// as its own words. by is who wrote it, for the transcript. If by speaks asThemselves, the
+// text begins with their name, and the next turns see it as theirs. It is safe to repeat
+// with the same id. Errors: [*RefusedError], the store's.
+func (g *Gateway) Reply(ctx context.Context, q Question, by string, asThemselves bool) error {
 	text := strings.TrimSpace(strings.ToValidUTF8(q.Text, "\uFFFD"))
 	if why := g.whyNot(q.Key, text, len(text)); why != nil {
 		return why
 	}
+	said := sessions.Message{Role: sessions.RoleAssistant, Content: text, Name: by, At: g.opts.Now(), Synthetic: true}
+	if asThemselves {
+		text = by + ": " + text
+		said.Role = sessions.RoleUser
+		said.Content = text
+		said.Via = channels.ViaReply
+	}
 	id := onceID("reply", q.Key.String(), q.ID)
 	_, err := g.store.Accept(ctx, sessions.Entry{
 		Inbound: channels.Inbound{Key: q.Key, ID: id, At: g.opts.Now()}, Source: sessions.SourceNotice, Answered: true,
-		Append:  []sessions.Message{{Role: sessions.RoleAssistant, Content: text, Name: by, At: g.opts.Now(), Synthetic: true}},
+		Append:  []sessions.Message{said},
 		Replies: g.split(sessions.Label{Kind: channels.KindNotice}, q.Key, text, channels.Inbound{}),
 	})
 	if err != nil {

@@ -99,7 +99,7 @@ func TestReply(t *testing.T) {
 		synctest.Wait()
 		k := channels.MustKey("net:1")
 		for range 2 {
-			if err := w.gw.Reply(t.Context(), gateway.Question{Key: k, ID: "r", Text: "by hand"}, "ann"); err != nil {
+			if err := w.gw.Reply(t.Context(), gateway.Question{Key: k, ID: "r", Text: "by hand"}, "ann", false); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Minute)
@@ -111,6 +111,31 @@ func TestReply(t *testing.T) {
 		list := w.history("1").Messages
 		if last := list[len(list)-1]; last.Name != "ann" {
 			t.Errorf("the reply is %q's, want ann's", last.Name)
+		}
+	})
+}
+
+// A reply as oneself begins with one's name. The transcript has it as a word of others, so
+// what the model wants to do next is not what the person asked for.
+func TestReplyAsOneself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t)
+		w.say("1", "one")
+		synctest.Wait()
+		if err := w.gw.Reply(t.Context(), gateway.Question{Key: channels.MustKey("net:1"), ID: "r", Text: "by hand"}, "ann", true); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		w.expect("1", "echo one", "ann: by hand")
+		list := w.history("1").Messages
+		said := list[len(list)-1]
+		if said.Role != sessions.RoleUser || said.Content != "ann: by hand" || said.Name != "ann" || said.Sender != "" || said.Via != channels.ViaReply {
+			t.Errorf("the transcript has %+v", said)
+		}
+		var taint sessions.Taint
+		taint.AddMessage(&said)
+		if taint.IsClean() {
+			t.Error("the model may do what it says without a question")
 		}
 	})
 }
@@ -129,7 +154,7 @@ func TestSayRefuses(t *testing.T) {
 			return err
 		}
 		reply := func(k channels.Key, text string) error {
-			return w.gw.Reply(t.Context(), gateway.Question{Key: k, Text: text, ID: text}, "ann")
+			return w.gw.Reply(t.Context(), gateway.Question{Key: k, Text: text, ID: text}, "ann", false)
 		}
 		for name, do := range map[string]func(channels.Key, string) error{"say": say, "reply": reply} {
 			for what, err := range map[string]error{

@@ -129,9 +129,9 @@ type Event struct {
 	Delivery string `json:"delivery,omitempty"`
 	Attempts int    `json:"attempts,omitempty"`
 	// Why is one word. For session_delete: deleted, expired, erased or joined. For
-	// session_change: title or settings. For mark_change: read, pinned or unpinned. For
-	// pairing_change: asked, approved or removed. For
-	// disk_full: disk (nothing can be stored) or almost_full.
+	// session_change: title or settings. For mark_change: read, unread, pinned or unpinned.
+	// For pairing_change: asked, approved or removed. For disk_full: disk (nothing can be
+	// stored) or almost_full.
 	Why string `json:"why,omitempty"`
 }
 
