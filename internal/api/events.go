@@ -159,12 +159,14 @@ func (s *server) eventFilter(q EventQuery) stream.Filter {
 func (s *server) eventSight(ctx context.Context, e *stream.Event, named bool) (bool, error) {
 	who := caller(ctx)
 	switch {
-	case e.Event == stream.PairingChange:
+	case e.Event == stream.PairingChange, e.Event == stream.PeopleChange:
 		return who.May(people.Operate), nil
+	case e.Event == stream.TokenChange, e.Event == stream.SettingsChange:
+		return who.May(people.Admin), nil
 	case e.Person != "":
 		me, err := s.person(ctx)
 		return me == e.Person, err
-	case e.Event == stream.JobDone:
+	case e.Event == stream.JobDone, e.Event == stream.JobChange:
 		return s.seesJob(ctx, e.Job)
 	case e.Key.IsZero():
 		return who.May(people.Read), nil
@@ -176,10 +178,15 @@ func (s *server) eventSight(ctx context.Context, e *stream.Event, named bool) (b
 	return sight.May, err
 }
 
-// seesJob reports whether the list of jobs shows the caller a job.
+// seesJob reports whether the list of jobs shows the caller a job, or did while it was a
+// reminder of theirs. "" is several.
 func (s *server) seesJob(ctx context.Context, name string) (bool, error) {
-	if caller(ctx).May(people.Operate) {
+	if name == "" || caller(ctx).May(people.Operate) {
 		return true, nil
+	}
+	own, err := s.ownReminder(ctx, name)
+	if own || err != nil {
+		return own, err
 	}
 	mine, err := s.jobs(ctx, None{})
 	return slices.ContainsFunc(mine.Data, func(j Job) bool { return j.Name == name }), err

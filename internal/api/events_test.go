@@ -366,3 +366,37 @@ func TestClientEvents(t *testing.T) {
 		}
 	})
 }
+
+// That a list is another one is told to those whom it is shown to.
+func TestListsAreToldByScope(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hub, o := streaming(seen{})
+		h := api.New(o)
+		lists := map[string][]string{
+			"chat":    {"telegram:1/r2"},
+			"read":    {"telegram:1/r2", "channel_change", "measured"},
+			"operate": {"telegram:1/r2", "telegram:2/r1", "people_change", "channel_change", "measured"},
+			"admin":   {"telegram:1/r2", "telegram:2/r1", "people_change", "token_change", "settings_change", "channel_change", "measured"},
+		}
+		for scope, want := range lists {
+			l := listen(t, h, people.Principal{ID: "telegram:1", Scope: people.Scope(scope), Token: "x"}, "", "")
+			l.want("hello", "")
+			for _, job := range []string{"telegram:1/r2", "telegram:2/r1"} {
+				hub.Publish(stream.Event{Event: stream.JobChange, Job: job})
+			}
+			for _, e := range []stream.Name{stream.PeopleChange, stream.TokenChange, stream.SettingsChange, stream.ChannelChange, stream.Measured} {
+				hub.Publish(stream.Event{Event: e})
+			}
+			hub.Publish(stream.Event{Event: stream.JobChange}) // of several, which all are told
+			for _, one := range want {
+				if strings.Contains(one, "/") {
+					l.want("job_change", `"job":"`+one+`"`)
+				} else {
+					l.want(one, "")
+				}
+			}
+			l.want("job_change", "")
+			l.close()
+		}
+	})
+}

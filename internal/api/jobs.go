@@ -88,6 +88,17 @@ func (s *server) jobs(ctx context.Context, _ None) (Page[Job], error) {
 	return pageOf(own, nil)
 }
 
+// ownReminder reports whether a job is a reminder of the caller, under any of their
+// identities. At a port without tokens nobody has shown who they are.
+func (s *server) ownReminder(ctx context.Context, name string) (bool, error) {
+	owner := sessions.JobsOwner(name)
+	if owner == "" || caller(ctx).AtOpenPort() {
+		return false, nil
+	}
+	mine, err := s.Directory.Owners(ctx, caller(ctx).ID)
+	return slices.Contains(mine, owner), err
+}
+
 // ownJob reports whether a job writes to a conversation of the caller.
 func (s *server) ownJob(ctx context.Context, j Job) (bool, error) {
 	k, err := channels.ParseKey(j.Target)

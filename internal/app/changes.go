@@ -2,9 +2,12 @@ package app
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/people"
+	"dragoman/internal/reminders"
 	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
@@ -54,6 +57,53 @@ func (f filing) ApprovePairing(ctx context.Context, code string, now time.Time) 
 		f.publish(stream.Event{Event: stream.PairingChange, Channel: p.Channel, Why: "approved"})
 	}
 	return p, err
+}
+
+// ChangeNotes also tells who listens to what these notes are about.
+func (f filing) ChangeNotes(ctx context.Context, kind, owner string, change func(have []sessions.Note) (put []sessions.Note, remove []string, err error)) error {
+	var names []string // of the last try: a step may run several times
+	err := f.crashStore.ChangeNotes(ctx, kind, owner, func(have []sessions.Note) ([]sessions.Note, []string, error) {
+		put, remove, err := change(have)
+		names = slices.Clone(remove)
+		for _, n := range put {
+			names = append(names, n.Name)
+		}
+		return put, remove, err
+	})
+	if err == nil && len(names) > 0 {
+		f.tellNotes(kind, owner, names)
+	}
+	return err
+}
+
+// ChangeAllNotes also tells who listens to what these notes are about.
+func (f filing) ChangeAllNotes(ctx context.Context, kinds []string, change func(have []sessions.Note) (put, remove []sessions.Note, err error)) error {
+	err := f.crashStore.ChangeAllNotes(ctx, kinds, change)
+	for _, kind := range kinds {
+		if err == nil {
+			f.tellNotes(kind, "", nil)
+		}
+	}
+	return err
+}
+
+// tellNotes tells that notes of a kind are other ones; without names, that several owners'
+// are.
+func (f filing) tellNotes(kind, owner string, names []string) {
+	switch kind {
+	case reminders.Kind:
+		e := stream.Event{Event: stream.JobChange}
+		for _, name := range names {
+			if name != reminders.LastName {
+				e.Job = owner + "/" + name
+			}
+		}
+		f.publish(e)
+	case people.TokenKind:
+		f.publish(stream.Event{Event: stream.TokenChange})
+	case people.LinkKind:
+		f.publish(stream.Event{Event: stream.PeopleChange})
+	}
 }
 
 // Unpair also tells who listens.

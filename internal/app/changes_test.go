@@ -54,3 +54,53 @@ func TestChangesAreTold(t *testing.T) {
 		t.Errorf("the changes told are %v, want title, settings, title", whys)
 	}
 }
+
+// Whoever runs Dragoman learns that a list is another one: of tokens, of people, of settings
+// and jobs.
+func TestListsAreTold(t *testing.T) {
+	t.Parallel()
+	r := newPlace(t, "").run()
+	ctx, cancel := context.WithTimeout(t.Context(), most)
+	defer cancel()
+	told := make(chan string, 100)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- r.admin.Events(ctx, api.EventQuery{}, func(e api.Event, _ string) error {
+			told <- e.Event
+			return nil
+		})
+	}()
+	wait := func(event string) {
+		t.Helper()
+		for {
+			select {
+			case got := <-told:
+				if got == event {
+					return
+				}
+			case <-ctx.Done():
+				t.Fatalf("nobody was told of %s", event)
+			}
+		}
+	}
+	wait("hello")
+	if _, err := api.CreateToken.Call(t.Context(), r.admin, api.NewToken{Name: "tablet", Scope: "chat"}); err != nil {
+		t.Fatal(err)
+	}
+	wait("token_change")
+	if err := api.JoinPeople.Call(t.Context(), r.admin, api.Identities{One: "telegram:1", Other: "telegram:2"}); err != nil {
+		t.Fatal(err)
+	}
+	wait("people_change")
+	if err := api.PartPeople.Call(t.Context(), r.admin, api.OneIdentity{Identity: "telegram:1"}); err != nil {
+		t.Fatal(err)
+	}
+	wait("people_change")
+	r.hangup <- struct{}{}
+	wait("settings_change")
+	wait("job_change")
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}

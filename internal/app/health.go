@@ -14,6 +14,7 @@ import (
 	"dragoman/internal/health"
 	"dragoman/internal/plain"
 	"dragoman/internal/storage"
+	"dragoman/internal/stream"
 	"dragoman/sessions"
 )
 
@@ -43,8 +44,23 @@ func (d *Daemon) newHealth() *health.Watch {
 			}
 			return up
 		},
-		Keep: d.keepDays, Logger: d.log,
+		Keep: d.keepDays, Looked: d.tellLooks(), Logger: d.log,
 	})
+}
+
+// tellLooks returns what tells whoever listens that the figures have one point more, and
+// which channels have another state since the call before.
+func (d *Daemon) tellLooks() func() {
+	before := map[string]channels.State{}
+	return func() {
+		d.events.Publish(stream.Event{Event: stream.Measured})
+		for name, st := range d.gateway.ChannelsHere() {
+			if was, known := before[name]; known && was != st.State {
+				d.events.Publish(stream.Event{Event: stream.ChannelChange, Channel: name})
+			}
+			before[name] = st.State
+		}
+	}
 }
 
 // watchHealth takes the figures until ctx ends, after those of an earlier process.

@@ -12,6 +12,7 @@ import (
 	"dragoman/internal/config"
 	"dragoman/internal/gateway"
 	"dragoman/internal/plain"
+	"dragoman/internal/stream"
 )
 
 // reloads reloads when the operator asks, here or on another node, until ctx ends.
@@ -33,6 +34,8 @@ func (d *Daemon) reloads(ctx context.Context) {
 func (d *Daemon) reloadNow(ctx context.Context) {
 	notify("RELOADING=1")
 	d.reload(ctx)
+	d.events.Publish(stream.Event{Event: stream.SettingsChange})
+	d.events.Publish(stream.Event{Event: stream.JobChange})
 	notify("READY=1")
 }
 

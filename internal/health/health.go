@@ -80,7 +80,9 @@ type Options struct {
 	Channels func() map[string]bool
 	// Keep stores the half hours of each channel, so that they outlive the process. Nil:
 	// they do not.
-	Keep   func(ctx context.Context, channels map[string][]HalfHour) error
+	Keep func(ctx context.Context, channels map[string][]HalfHour) error
+	// Looked is called after each look. Nil: it is not.
+	Looked func()
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discard
 }
@@ -115,6 +117,9 @@ func New(o Options) *Watch {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Looked == nil {
+		o.Looked = func() {}
+	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return &Watch{o: o, days: map[string]*day{}}
 }
@@ -124,6 +129,7 @@ func (w *Watch) Run(ctx context.Context) {
 	w.kept = halfHourOf(w.o.Now())
 	for {
 		w.look(ctx)
+		w.o.Looked()
 		if half := halfHourOf(w.o.Now()); half != w.kept {
 			w.kept = half
 			w.keep(ctx)

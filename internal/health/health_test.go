@@ -57,7 +57,10 @@ func told(list []*float64) (first int, values []float64) {
 // none.
 func TestHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := health.New(options())
+		o := options()
+		looks := 0
+		o.Looked = func() { looks++ }
+		w := health.New(o)
 		defer running(w)()
 		synctest.Wait()
 		for range 4 {
@@ -66,6 +69,9 @@ func TestHour(t *testing.T) {
 			w.StoreCall("history", time.Hour)
 			w.Delivered("irc", "deferred")
 			time.Sleep(health.Every)
+		}
+		if looks != 4 {
+			t.Errorf("it was told of %d looks in a minute, want 4", looks)
 		}
 		from, of := w.Hour()
 		if age := time.Since(from); age < time.Hour-health.Every || age > time.Hour {

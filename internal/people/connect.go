@@ -130,7 +130,7 @@ func (c *Connections) change(ctx context.Context, what string, do func(*connecti
 	if store == nil {
 		return fmt.Errorf("people: %s: there is no store", what)
 	}
-	err := store.ChangeAllNotes(ctx, []string{connectKind, linkKind}, func(have []sessions.Note) (put, remove []sessions.Note, err error) {
+	err := store.ChangeAllNotes(ctx, []string{connectKind, LinkKind}, func(have []sessions.Note) (put, remove []sessions.Note, err error) {
 		st := readConnecting(have, c.now())
 		err = do(st)
 		if err != nil {

@@ -362,7 +362,7 @@ func (d *Directory) refresh(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 	defer cancel()
-	notes, err := d.store.Notes(ctx, sessions.NoteFilter{Kind: linkKind})
+	notes, err := d.store.Notes(ctx, sessions.NoteFilter{Kind: LinkKind})
 	if err != nil {
 		if !d.loaded.IsZero() {
 			return nil

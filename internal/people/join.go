@@ -16,11 +16,12 @@ import (
 	"dragoman/sessions"
 )
 
-// linkKind is the kind of the notes that join identities into one person. A
+// LinkKind is the kind of the notes that join identities into one person. A
 // note's owner is the identity, so that erasing it leaves no trace of it with
 // the others; they share the name of the person, which says nothing.
 const (
-	linkKind = "link"
+	LinkKind = "link"
+
 	linkName = "person" // of the note: an identity belongs to one person
 	// personPrefix begins the name of a person with several identities.
 	personPrefix = "person:"
@@ -45,7 +46,7 @@ func readLinks(notes []sessions.Note) links {
 	l := links{}
 	for _, n := range notes {
 		var j joined
-		if n.Kind == linkKind && n.Name == linkName && json.Unmarshal(n.Data, &j) == nil && j.Person != "" {
+		if n.Kind == LinkKind && n.Name == linkName && json.Unmarshal(n.Data, &j) == nil && j.Person != "" {
 			l[n.Owner] = j
 		}
 	}
@@ -108,7 +109,7 @@ func linkNote(identity string, j joined) (sessions.Note, error) {
 	if err != nil {
 		return sessions.Note{}, fmt.Errorf("people: join %s: %w", identity, err)
 	}
-	return sessions.Note{Kind: linkKind, Owner: identity, Name: linkName, Data: data}, nil
+	return sessions.Note{Kind: LinkKind, Owner: identity, Name: linkName, Data: data}, nil
 }
 
 // Join makes one person of two identities, with all that each was joined with
@@ -128,7 +129,7 @@ func (d *Directory) Join(ctx context.Context, one, other string) error {
 	if d.store == nil {
 		return fmt.Errorf("people: join %s: %w", one, errors.ErrUnsupported)
 	}
-	err := d.store.ChangeAllNotes(ctx, []string{linkKind}, func(have []sessions.Note) (put, remove []sessions.Note, err error) {
+	err := d.store.ChangeAllNotes(ctx, []string{LinkKind}, func(have []sessions.Note) (put, remove []sessions.Note, err error) {
 		put, err = readLinks(have).join(one, other, d.o.Now())
 		return put, nil, err
 	})
@@ -196,7 +197,7 @@ func (d *Directory) Part(ctx context.Context, identity string) error {
 	if d.store == nil {
 		return fmt.Errorf("people: part %s: %w", identity, errors.ErrUnsupported)
 	}
-	err := d.store.ChangeNotes(ctx, linkKind, identity, func(have []sessions.Note) ([]sessions.Note, []string, error) {
+	err := d.store.ChangeNotes(ctx, LinkKind, identity, func(have []sessions.Note) ([]sessions.Note, []string, error) {
 		if len(have) == 0 {
 			return nil, nil, sessions.ErrNotFound
 		}

@@ -82,7 +82,7 @@ func (t *Tokens) Create(ctx context.Context, want NewToken) (Token, string, erro
 
 // put stores a new token. It removes what has to make room for it.
 func (t *Tokens) put(ctx context.Context, made named) error {
-	err := t.store.ChangeNotes(ctx, tokenKind, made.person, func(have []sessions.Note) ([]sessions.Note, []string, error) {
+	err := t.store.ChangeNotes(ctx, TokenKind, made.person, func(have []sessions.Note) ([]sessions.Note, []string, error) {
 		var good, linked, ended []named
 		for _, old := range readTokens(have) {
 			isGood := old.check(t.now()) == nil
@@ -230,7 +230,7 @@ func (t *Tokens) owner(ctx context.Context, name, person string) (string, error)
 
 // change changes one token in its note. Errors: sessions.ErrNotFound.
 func (t *Tokens) change(ctx context.Context, name, person string, change func(*named) error) error {
-	err := t.store.ChangeNotes(ctx, tokenKind, person, func(have []sessions.Note) ([]sessions.Note, []string, error) {
+	err := t.store.ChangeNotes(ctx, TokenKind, person, func(have []sessions.Note) ([]sessions.Note, []string, error) {
 		for _, n := range have {
 			if n.Name != name {
 				continue
@@ -253,7 +253,7 @@ func (t *Tokens) change(ctx context.Context, name, person string, change func(*n
 
 // all reads all tokens from the store.
 func (t *Tokens) all(ctx context.Context) ([]named, error) {
-	notes, err := t.store.Notes(ctx, sessions.NoteFilter{Kind: tokenKind})
+	notes, err := t.store.Notes(ctx, sessions.NoteFilter{Kind: TokenKind})
 	if err != nil {
 		return nil, fmt.Errorf("people: list the tokens: %w", err)
 	}

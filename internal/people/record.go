@@ -10,11 +10,11 @@ import (
 	"dragoman/sessions"
 )
 
-// tokenKind is the kind of the notes that hold tokens. A note's owner is the
+// TokenKind is the kind of the notes that hold tokens. A note's owner is the
 // person, so that erasing the person ends their tokens; its name is the
 // token's; it is due when the token ends, and the store keeps it for a month
 // after that, so that "why did it stop working" has an answer.
-const tokenKind = "token"
+const TokenKind = "token"
 
 // record is a token in its note. On disk: it only gains fields.
 type record struct {
@@ -74,7 +74,7 @@ func (t named) note() (sessions.Note, error) {
 	if err != nil {
 		return sessions.Note{}, fmt.Errorf("people: store the token %q: %w", t.name, err)
 	}
-	n := sessions.Note{Kind: tokenKind, Owner: t.person, Name: t.name, Due: t.Expires, Data: data}
+	n := sessions.Note{Kind: TokenKind, Owner: t.person, Name: t.name, Due: t.Expires, Data: data}
 	if !t.Revoked.IsZero() {
 		n.Due = t.Revoked
 	}

@@ -203,7 +203,7 @@ func (t *Tokens) refresh(ctx context.Context, age time.Duration) error {
 	// A caller that hangs up must not fail the others.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 	defer cancel()
-	notes, err := t.store.Notes(ctx, sessions.NoteFilter{Kind: tokenKind})
+	notes, err := t.store.Notes(ctx, sessions.NoteFilter{Kind: TokenKind})
 	if err != nil {
 		if !t.loaded.IsZero() && old >= 0 && old <= staleFor {
 			return nil

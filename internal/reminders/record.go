@@ -58,8 +58,8 @@ type reminder struct {
 	broken      bool // its data cannot be read
 }
 
-// lastName is the name of the note that has the greatest number ever given.
-const lastName = "last"
+// LastName is the name of the note that has the greatest number ever given.
+const LastName = "last"
 
 // last is its data.
 type last struct {
@@ -69,7 +69,7 @@ type last struct {
 // read reads a note; false for the one that is no reminder.
 func read(n sessions.Note) (reminder, bool) {
 	r := reminder{owner: n.Owner, name: n.Name, due: n.Due}
-	if n.Name == lastName {
+	if n.Name == LastName {
 		return r, false
 	}
 	err := json.Unmarshal(n.Data, &r.record)
@@ -113,7 +113,7 @@ func readAll(notes []sessions.Note) (list []reminder) {
 func nextName(have []sessions.Note) (name string, remember sessions.Note, err error) {
 	var l last
 	for _, n := range have {
-		if n.Name == lastName {
+		if n.Name == LastName {
 			err = json.Unmarshal(n.Data, &l)
 		}
 		if number, numbered := strings.CutPrefix(n.Name, "r"); numbered {
@@ -126,7 +126,7 @@ func nextName(have []sessions.Note) (name string, remember sessions.Note, err er
 	}
 	l.Number++
 	data, err := json.Marshal(l)
-	return "r" + strconv.Itoa(l.Number), sessions.Note{Name: lastName, Data: data}, err
+	return "r" + strconv.Itoa(l.Number), sessions.Note{Name: LastName, Data: data}, err
 }
 
 // cleanName is how people and models write the name of a reminder: r7, R7, 7, #7.
