@@ -59,10 +59,21 @@ const on = {
   reset: everything,
 };
 
+/** @type {Set<(e: import("./types.js").ApiEvent) => void>} */
+const listeners = new Set();
+
+// hear calls take with each event, until what it returns is called.
+/** @param {(e: import("./types.js").ApiEvent) => void} take */
+export function hear(take) {
+  listeners.add(take);
+  return () => { listeners.delete(take); };
+}
+
 // heard takes one event. Those without a rule of their own say that a conversation is
 // another one now.
 /** @param {import("./types.js").ApiEvent} e */
 function heard(e) {
+  for (const take of [...listeners]) take(e);
   const rule = on[e.event];
   if (rule) rule(e);
   else if (e.key) both(e);

@@ -40,15 +40,25 @@ export function line(values, top) {
 /** @param {Values} values */
 export const newest = (values) => values.findLast((v) => v !== null) ?? null;
 
+// leading is how many places are empty before the first value that was measured.
+/** @param {Values} values */
+export function leading(values) {
+  const first = values.findIndex((v) => v !== null);
+  return first < 0 ? values.length : first;
+}
+
 // Plot draws one or two lines over time. A finger, a mouse or the arrow keys read values off.
-// shown writes a value with its unit; from and every say when each was measured.
-/** @param {{title: string, series: Series[], shown: (v: number) => string, from: string, every: number}} props */
-export function Plot({ title, series, shown, from, every }) {
+// shown writes a value with its unit; from and every say when each was measured. The last
+// places, as many as ahead says, are for what is still to come.
+/** @param {{title: string, series: Series[], shown: (v: number) => string, from: string, every: number, ahead?: number}} props */
+export function Plot({ title, series, shown, from, every, ahead = 0 }) {
   const [at, read] = useState(/** @type {number | null} */ (null));
-  const last = Math.max(0, series[0].values.length - 1);
+  const end = Math.max(1, series[0].values.length - 1);
+  const last = Math.max(0, series[0].values.length - 1 - ahead);
   const top = nice(Math.max(...series.flatMap((s) => s.values.map((v) => v ?? 0))));
   const here = at === null ? last : Math.min(at, last);
-  const when = clock(new Date(Date.parse(from) + here * every * 1000).toISOString());
+  const time = (/** @type {number} */ place) => clock(new Date(Date.parse(from) + place * every * 1000).toISOString());
+  const when = time(here);
   const words = (/** @type {(values: Values) => number | null} */ pick) => series.flatMap((s) => {
     const v = pick(s.values);
     return v === null ? [] : [`${series.length > 1 ? `${s.name} ` : ""}${shown(v)}`];
@@ -56,7 +66,7 @@ export function Plot({ title, series, shown, from, every }) {
   const said = at === null ? words(newest) : words((values) => values[here]);
   const point = (/** @type {PointerEvent} */ event) => {
     const box = /** @type {Element} */ (event.currentTarget).getBoundingClientRect();
-    read(Math.max(0, Math.min(last, Math.round(((event.clientX - box.left) / box.width) * last))));
+    read(Math.max(0, Math.min(last, Math.round(((event.clientX - box.left) / box.width) * end))));
   };
   const key = (/** @type {KeyboardEvent} */ event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20, Home: -last, End: last }[event.key];
@@ -72,9 +82,9 @@ export function Plot({ title, series, shown, from, every }) {
       onPointerMove=${point} onPointerDown=${point} onPointerLeave=${() => read(null)} onKeyDown=${key} onBlur=${() => read(null)}>
       ${[0, 0.5, 1].map((part) => html`<line class="grid" x1="0" x2=${width} y1=${part * height} y2=${part * height} />`)}
       ${series.map((s, i) => html`<path class=${`line k${i + 1}`} d=${line(s.values, top)} />`)}
-      ${at !== null && html`<line class="cursor" x1=${(here / Math.max(1, last)) * width} x2=${(here / Math.max(1, last)) * width} y1="0" y2=${height} />`}
+      ${at !== null && html`<line class="cursor" x1=${(here / end) * width} x2=${(here / end) * width} y1="0" y2=${height} />`}
     </svg>
-    <div class="axis" dir="ltr"><span>${clock(from)}</span><span>${t("up to {0}", shown(top))}</span><span>${t("now")}</span></div>
+    <div class="axis" dir="ltr"><span>${clock(from)}</span><span>${t("up to {0}", shown(top))}</span><span>${ahead ? time(end) : t("now")}</span></div>
     ${series.length > 1 && html`<figcaption class="legend">${series.map((s, i) => html`<span><svg viewBox="0 0 20 8" aria-hidden="true"><line class=${`line k${i + 1}`} x1="0" x2="20" y1="4" y2="4" /></svg>${s.name}</span>`)}</figcaption>`}
   </figure>`;
 }

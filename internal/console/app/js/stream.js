@@ -8,8 +8,10 @@ const silence = 45_000; // the server sends something every 15 seconds
 // Stream reads events until close(). Each is given to on; onState hears whether it is
 // connected. A reload of everything is asked for by an event named reset.
 export class Stream {
-  /** @param {{on: (event: import("./types.js").ApiEvent) => void, onState: (online: boolean) => void, after?: string}} o */
-  constructor({ on, onState, after }) {
+  /** @param {{on: (event: any) => void, onState: (online: boolean) => void, after?: string, address?: string, query?: Record<string, any>}} o */
+  constructor({ on, onState, after, address = "events", query }) {
+    this.address = address;
+    this.query = query;
     this.on = on;
     this.onState = onState;
     this.after = after ?? "";
@@ -45,10 +47,14 @@ export class Stream {
   // once reads one connection to its end.
   async once() {
     this.stop = new AbortController();
-    const answer = await fetch(url("events", { after: this.after }), { signal: this.stop.signal, headers: { Accept: "text/event-stream" } });
+    const answer = await fetch(url(this.address, { ...this.query, after: this.after }), { signal: this.stop.signal, headers: { Accept: "text/event-stream" } });
     if (answer.status === 401) location.assign("/login");
     if (answer.status === 400) this.after = ""; // it is from before the server was set up anew
     if (!answer.ok || !answer.body) throw new Error(String(answer.status));
+    if (this.address !== "events") { // it has no hello
+      this.tries = 0;
+      this.onState(true);
+    }
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {

@@ -23,7 +23,7 @@ export function Channels() {
     channels: (await get("channels")).data,
     days: (await get("channels/history")).channels,
     asking: operates ? (await get("pairings")).data.filter((/** @type {Pairing} */ p) => p.code) : [],
-  }), [operates], 5000);
+  }), [operates], ["channel_change", "channel_failed", "channel_back", "pairing_change", "measured"]);
   return html`<${View} title=${t("Channels")} of=${shown} say=${t("Where people write. The bars show the last 24 hours, half an hour each.")}>
     ${(/** @type {Shown} */ { channels, days, asking }) => html`
       ${asking.map((p) => html`<${Asking} key=${p.code} of=${p} done=${shown.again} />`)}

@@ -8,7 +8,7 @@ import { Segments } from "../parts/segments.js";
 import { State } from "../parts/state.js";
 import { Table } from "../parts/table.js";
 import { View } from "../parts/view.js";
-import { Plot } from "../plot.js";
+import { Plot, leading } from "../plot.js";
 import { number, plural, since, size, t, took } from "../text.js";
 
 /** @typedef {import("../../../../../docs/openapi.js").HealthReport} HealthReport */
@@ -17,7 +17,7 @@ import { number, plural, since, size, t, took } from "../text.js";
 /** @typedef {{name: string, state: string, says: string, to?: string}} Check */
 
 export function Health() {
-  const health = useLoad(() => get("health"), []);
+  const health = useLoad(() => get("health"), [], ["measured", "channel_failed", "channel_back", "channel_change", "model_down", "model_back", "delivery_dead", "settings_change"]);
   const [minutes, setMinutes] = useState("60");
   const ranges = /** @type {[string, string][]} */ ([["15", t("15 minutes")], ["60", t("1 hour")]]);
   return html`<${View} title=${t("Health")} of=${health} tools=${html`<${Segments} label=${t("Time")} of=${ranges} value=${minutes} set=${setMinutes} />`}>
@@ -65,8 +65,9 @@ function Hour({ of: { host, node, problem, figures: f }, every, minutes }) {
   const title = host || node ? t("The last hour on {0}", host || node || "") : t("The last hour");
   if (!f) return html`<section><header><h2>${title}</h2></header><p class="soft">${problem || t("Nothing was measured yet.")}</p></section>`;
   const kept = Math.round((minutes * 60) / every);
-  const cut = (/** @type {(number | null)[]} */ values) => values.slice(-kept);
-  const from = new Date(Date.parse(f.from) + Math.max(0, f.memory_bytes.length - kept) * every * 1000).toISOString();
+  const empty = leading(f.memory_bytes.slice(-kept)); // a plot fills from the left
+  const cut = (/** @type {(number | null)[]} */ values) => [...values.slice(-kept).slice(empty), ...Array(empty).fill(null)];
+  const from = new Date(Date.parse(f.from) + (Math.max(0, f.memory_bytes.length - kept) + empty) * every * 1000).toISOString();
   const seconds = (/** @type {number} */ v) => took(v * 1000);
   const thousandths = (/** @type {number} */ v) => t("{0} ms", number(Math.round(v * 10_000) / 10));
   /** @type {[string, (v: number) => string, [string, (number | null)[]][]][]} */
@@ -79,5 +80,5 @@ function Hour({ of: { host, node, problem, figures: f }, every, minutes }) {
     [t("Processor"), (v) => t("{0} cores", number(Math.round(v * 100) / 100)), [[t("in use"), f.cpu]]],
   ];
   return html`<section><header><h2 class="grow">${title}</h2><p class="meta">${t("Kept in memory. Prometheus can keep more: /metrics")}</p></header>
-    <div class="plots">${plots.map(([name, shown, series]) => html`<${Plot} key=${name} title=${name} shown=${shown} from=${from} every=${every} series=${series.map(([of, values]) => ({ name: of, values: cut(values) }))} />`)}</div></section>`;
+    <div class="plots">${plots.map(([name, shown, series]) => html`<${Plot} key=${name} title=${name} shown=${shown} from=${from} every=${every} ahead=${empty} series=${series.map(([of, values]) => ({ name: of, values: cut(values) }))} />`)}</div></section>`;
 }

@@ -24,7 +24,7 @@ const outcomes = () => /** @type {Record<string, [string, string]>} */ ({
 
 export function Jobs() {
   const scope = useStore((s) => s.me?.scope ?? "chat");
-  const jobs = useLoad(() => get("jobs"), []);
+  const jobs = useLoad(() => get("jobs"), [], ["job_done", "job_change"]);
   const run = (/** @type {Job} */ job) => post(path`jobs/${job.name}/run`).then(() => toast(t("It runs now.")), trouble).then(jobs.again);
   return html`<${View} title=${t("Jobs and reminders")} of=${jobs} say=${t("What Dragoman does without being asked. Reminders are made by talking, jobs are in the configuration.")}>
     ${(/** @type {{data: Job[]}} */ page) => {

@@ -20,7 +20,7 @@ import { shortTime, t, wholeTime } from "../text.js";
 
 export function People() {
   const admin = useStore((s) => s.me?.scope === "admin");
-  const known = useLoad(async () => ({ people: (await get("people")).data, tokens: admin ? (await get("tokens")).data : [] }), [admin]);
+  const known = useLoad(async () => ({ people: (await get("people")).data, tokens: admin ? (await get("tokens")).data : [] }), [admin], ["people_change", "token_change"]);
   const [making, make] = useState(false);
   const [ending, end] = useState(/** @type {Token | null} */ (null));
   const revoke = () => {

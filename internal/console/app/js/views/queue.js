@@ -28,8 +28,10 @@ function state(item) {
   return html`<${State} of=${item.state === "sending" ? "busy" : "quiet"}>${item.kind === "in" ? t("Waits for its answer") : t("On its way")}<//>`;
 }
 
+const changes = ["message_accepted", "delivery_changed", "delivery_dead", "settled", "turn_begun", "turn_done", "approval_change"];
+
 export function Queue() {
-  const queue = useLoad(() => get("queue", { limit: 200 }), [], 5000);
+  const queue = useLoad(() => get("queue", { limit: 200 }), [], changes);
   const [kind, setKind] = useState("");
   const [dropping, drop] = useState(/** @type {QueueItem | null} */ (null));
   const act = (/** @type {Promise<any>} */ done, /** @type {string} */ said) => done.then(() => toast(said), trouble).then(queue.again);

@@ -16,7 +16,7 @@ import { t } from "../text.js";
 /** @typedef {import("../../../../../docs/openapi.js").Finding} Finding */
 
 export function Settings() {
-  const settings = useLoad(() => get("settings"), [], 60_000);
+  const settings = useLoad(() => get("settings"), [], ["settings_change"]);
   return html`<${View} title=${t("Settings")} of=${settings} say=${t("What is in force, and where it comes from. The file is the place to change it; this page never writes it.")}>
     ${(/** @type {Configuration} */ c) => html`<${Findings} of=${c} /><${Values} of=${c} />`}
   <//>`;

@@ -14,7 +14,7 @@ import { cost, number, t } from "../text.js";
 
 export function Usage() {
   const [by, choose] = useState("day");
-  const usage = useLoad(() => get("statistics/usage", { by, limit: 100 }), [by], 60_000);
+  const usage = useLoad(() => get("statistics/usage", { by, limit: 100 }), [by], ["turn_done"], 5000);
   const choices = /** @type {[string, string][]} */ ([["day", t("By day")], ["model", t("By model")], ["person", t("By person")], ["chat", t("By conversation")]]);
   return html`<${View} title=${t("Usage")} of=${usage} say=${t("Costs come from the prices in your configuration, or from the provider. Without either there are tokens only.")}
     tools=${html`<${Segments} label=${t("Rows")} of=${choices} value=${by} set=${choose} />`}>
