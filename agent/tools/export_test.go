@@ -23,12 +23,6 @@ func CheckTarget(target netip.AddrPort) error { return checkTarget(target) }
 // CheckURL is the guard's check of a URL.
 func CheckURL(u *url.URL) error { return checkURL(u) }
 
-// ReadPage converts a body to text.
-func ReadPage(base *url.URL, contentType string, body []byte) (title, text, binary string) {
-	p := readPage(base, contentType, body)
-	return p.title, p.text, p.binary
-}
-
 // TempName is the temporary file of write_file.
 const TempName = tempName
 

@@ -83,7 +83,7 @@ var Table = []Rule{
 	// It knows tools by what package agent says of them, wherever they come from.
 	{Package: "agent/toolbox", Imports: []string{"agent", "agent/window"}},
 	// Whose memory is meant is decided in people; its tests have the real rule.
-	{Package: "agent/tools", Imports: []string{"agent", "heartbeat", "sessions", "channels"}, Tests: []string{"agent/toolbox", "internal/people", "internal/reminders"}},
+	{Package: "agent/tools", Imports: []string{"agent", "heartbeat", "sessions", "channels", "internal/webpage"}, Tests: []string{"agent/toolbox", "internal/people", "internal/reminders"}},
 	{Package: "agent/*", Imports: []string{"agent", "agent/window", "sessions", "channels"}},
 
 	// Its tests prove that a store fits the Ledger that it declares.
@@ -111,6 +111,8 @@ var Table = []Rule{
 	{Package: "internal/linking", Imports: []string{"channels"}},
 	// Errors as people read them.
 	{Package: "internal/plain", Imports: []string{"sessions"}},
+	// What people and servers send, as text.
+	{Package: "internal/webpage"},
 	{Package: "internal/backup", Imports: []string{"sessions", "channels"}},
 	// The figures of the last hour, which hears them from the metrics.
 	// The newest records of the log. Its tests log secrets.

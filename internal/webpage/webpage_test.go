@@ -1,4 +1,4 @@
-package tools_test
+package webpage_test
 
 import (
 	"net/url"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"dragoman/agent/tools"
+	"dragoman/internal/webpage"
 )
 
 func base(t testing.TB) *url.URL {
@@ -53,11 +53,11 @@ line
 | Bob | 7
 
 [image: A cat]`
-	title, text, binary := tools.ReadPage(base(t), "text/html; charset=utf-8", []byte(in))
-	if title != "The <b>title" || binary != "" {
-		t.Errorf("title = %q, binary = %q", title, binary)
+	p := webpage.Read(base(t), "text/html; charset=utf-8", []byte(in))
+	if p.Title != "The <b>title" || p.Binary != "" {
+		t.Errorf("title = %q, binary = %q", p.Title, p.Binary)
 	}
-	if diff := cmp.Diff(want, text); diff != "" {
+	if diff := cmp.Diff(want, p.Text); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
 }
@@ -73,7 +73,7 @@ func TestHTMLMainPart(t *testing.T) {
 		"two articles": {"<header>Shop</header><article><p>" + story + "</article><article>More</article><footer>Legal</footer>", true},
 		"an empty one": {"<header>Shop</header><main><script>" + story + "</script></main><p>" + story + "<footer>Legal</footer>", true},
 	} {
-		_, text, _ := tools.ReadPage(base(t), "text/html", []byte(test.html))
+		text := webpage.Read(base(t), "text/html", []byte(test.html)).Text
 		if got := strings.Contains(text, "Legal") && strings.Contains(text, "Shop"); got != test.whole || !strings.Contains(text, "sentence of the story") {
 			t.Errorf("%s: the whole page is shown: %v, want %v\n%s", name, got, test.whole, text)
 		}
@@ -99,9 +99,9 @@ func TestCharacterSetsAndTypes(t *testing.T) {
 		{"empty", "text/html", "", "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, text, binary := tools.ReadPage(base(t), test.contentType, []byte(test.body))
-			if text != test.text || binary != test.binary {
-				t.Errorf("ReadPage = %q, %q; want %q, %q", text, binary, test.text, test.binary)
+			p := webpage.Read(base(t), test.contentType, []byte(test.body))
+			if p.Text != test.text || p.Binary != test.binary {
+				t.Errorf("Read = %q, %q; want %q, %q", p.Text, p.Binary, test.text, test.binary)
 			}
 		})
 	}
@@ -119,7 +119,7 @@ func TestHostileHTML(t *testing.T) {
 		"blocks": fill("<p>x<p>"), "breaks": fill("<br>"), "svg": fill("<svg><desc>"), "mains": fill("<main></main>"),
 	} {
 		start := time.Now()
-		_, text, _ := tools.ReadPage(base(t), "text/html; charset=utf-8", []byte(body))
+		text := webpage.Read(base(t), "text/html; charset=utf-8", []byte(body)).Text
 		if took := time.Since(start); took > time.Minute {
 			t.Errorf("%s: %d bytes took %s", name, len(body), took)
 		} else if testing.Verbose() {
@@ -136,18 +136,18 @@ func distinct(size int) string {
 	return b.String()
 }
 
-func FuzzReadPage(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	f.Add("text/html", []byte("<p>Hello<br><a href='x'>y</a><pre> z</pre><table><td>1"))
 	f.Add("text/plain; charset=shift_jis", []byte("\x93\xfa\x96{"))
 	f.Add("text/html; charset=utf-16", []byte("\xff\xfe<\x00p\x00>\x00"))
 	f.Add("", []byte("<!doctype html><main>x"))
 	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
-		title, text, _ := tools.ReadPage(base(t), contentType, body)
-		if !utf8.ValidString(text) || !utf8.ValidString(title) {
-			t.Errorf("ReadPage(%q, %q) is not UTF-8", contentType, body)
+		p := webpage.Read(base(t), contentType, body)
+		if !utf8.ValidString(p.Text) || !utf8.ValidString(p.Title) {
+			t.Errorf("Read(%q, %q) is not UTF-8", contentType, body)
 		}
-		if strings.ContainsAny(text, "\x00\x1b\r") || strings.Contains(text, "\n\n\n") || strings.ContainsAny(title, "\n\x00") {
-			t.Errorf("ReadPage(%q, %q) = %q, %q: not tidy", contentType, body, title, text)
+		if strings.ContainsAny(p.Text, "\x00\x1b\r") || strings.Contains(p.Text, "\n\n\n") || strings.ContainsAny(p.Title, "\n\x00") {
+			t.Errorf("Read(%q, %q) = %q, %q: not tidy", contentType, body, p.Title, p.Text)
 		}
 	})
 }

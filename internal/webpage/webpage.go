@@ -1,4 +1,15 @@
-package tools
+// Package webpage turns a page of the web, or a chapter of a book, into the text that
+// a person would read.
+//
+// The promise: the text is UTF-8 without control characters, in the page's order, with
+// its headings, lists, tables and links marked as in Markdown. Scripts, styles, menus
+// and what is hidden are left out. Nothing is fetched.
+//
+// Failures: what is no text is named by its media type. A page that is nested too deep
+// is none. Bytes that are no text of its character set become replacement characters.
+//
+// Goroutines: none.
+package webpage
 
 import (
 	"bytes"
@@ -15,17 +26,16 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// page is a fetched document as a person would read it.
-type page struct {
-	title  string
-	text   string
-	binary string // its media type, if it is not text
-	cut    bool   // the document was longer than what was read
+// Page is a document as a person would read it.
+type Page struct {
+	Title  string
+	Text   string
+	Binary string // its media type, if it is not text
 }
 
-// readPage converts a body to text. contentType is the server's; if it is not usable,
-// the first bytes of the body decide.
-func readPage(base *url.URL, contentType string, body []byte) page {
+// Read converts a body to text. contentType is the server's; if it is not usable, the
+// first bytes of the body decide. Links are read from base.
+func Read(base *url.URL, contentType string, body []byte) Page {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil || media == "" || media == "application/octet-stream" {
 		contentType = http.DetectContentType(body)
@@ -35,9 +45,9 @@ func readPage(base *url.URL, contentType string, body []byte) page {
 	case media == "text/html" || media == "application/xhtml+xml":
 		return htmlPage(base, toUTF8(body, contentType))
 	case isText(media):
-		return page{text: tidyText(string(toUTF8(body, contentType)))}
+		return Page{Text: tidyText(string(toUTF8(body, contentType)))}
 	}
-	return page{binary: media}
+	return Page{Binary: media}
 }
 
 func isText(media string) bool {
@@ -90,10 +100,10 @@ func tidyText(s string) string {
 	return b.String()
 }
 
-func htmlPage(base *url.URL, body []byte) page {
+func htmlPage(base *url.URL, body []byte) Page {
 	root, err := html.Parse(bytes.NewReader(body))
 	if err != nil {
-		return page{binary: "a page that is nested too deep"}
+		return Page{Binary: "a page that is nested too deep"}
 	}
 	w := &writer{base: base}
 	w.findTitle(root)
@@ -102,7 +112,7 @@ func htmlPage(base *url.URL, body []byte) page {
 		content = main
 	}
 	w.node(content)
-	return page{title: w.title, text: tidyText(w.b.String())}
+	return Page{Title: w.title, Text: tidyText(w.b.String())}
 }
 
 // mainPart returns the only <main> or else the only <article> of a document, if it
