@@ -1,5 +1,5 @@
-// Makes the files in internal/console/app that others wrote: vendor/preact.js, vendor/LICENSES.txt and
-// icons.svg, from the packages of package.json. Run: .ci/npm page && node .ci/page/vendor.mjs
+// Makes the files in internal/console/app that others wrote: those in vendor, and icons.svg, from the
+// packages of package.json. Run: .ci/npm page && node .ci/page/vendor.mjs
 // With --check it writes nothing and fails if a file is not what it would write.
 import fs from "node:fs";
 import path from "node:path";
@@ -25,30 +25,42 @@ function symbol(name) {
   return `<symbol id="${name}" viewBox="0 0 24 24">${shape.replace(/\s*\n\s*/g, "").replaceAll(" />", "/>")}</symbol>`;
 }
 
-/** Preact, its hooks and htm as one module. */
-async function preact() {
+/** The languages whose code gets colours. Each brings its other names, like js and sh. */
+const languages = `bash c cpp css diff dockerfile go ini java javascript json makefile markdown python rust
+  shell sql typescript xml yaml`.split(/\s+/);
+
+/** A module of several packages, with a line that says which. */
+async function bundle(about, contents) {
   const made = await build({
-    stdin: {
-      resolveDir: installed,
-      contents: `
-        export { h, Fragment, Component, render, createContext, createRef } from "preact";
-        export {
-          useState, useReducer, useEffect, useLayoutEffect, useRef, useMemo, useCallback, useContext, useId, useErrorBoundary,
-        } from "preact/hooks";
-        export { html } from "htm/preact";`,
-    },
+    stdin: { resolveDir: installed, contents },
     bundle: true, minify: true, format: "esm", target: "es2022", legalComments: "none", write: false,
-    banner: { js: "/* preact 11.2.0 with hooks (MIT) and htm 3.1.1 (Apache-2.0): see LICENSES.txt */" },
+    banner: { js: `/* ${about}: see LICENSES.txt */` },
   });
   return made.outputFiles[0].text;
 }
 
+const preact = `
+  export { h, Fragment, Component, render, createContext, createRef } from "preact";
+  export {
+    useState, useReducer, useEffect, useLayoutEffect, useRef, useMemo, useCallback, useContext, useId, useErrorBoundary,
+  } from "preact/hooks";
+  export { html } from "htm/preact";`;
+
+const highlighter = `
+  import core from "highlight.js/lib/core";
+  ${languages.map((name) => `import ${name} from "highlight.js/lib/languages/${name}"; core.registerLanguage("${name}", ${name});`).join("\n")}
+  export default core;`;
+
 const title = (words) => `${"=".repeat(words.length)}\n${words}\n${"=".repeat(words.length)}\n\n`;
 const files = {
-  "vendor/preact.js": await preact(),
+  "vendor/preact.js": await bundle("preact 11.2.0 with hooks (MIT) and htm 3.1.1 (Apache-2.0)", preact),
+  "vendor/highlight.js": await bundle(`highlight.js 11.12.0 (BSD-3-Clause) with ${languages.length} languages`, highlighter),
+  "vendor/temml.js": `/* temml 0.13.5 (MIT): see LICENSES.txt */\n${read("temml/dist/temml.min.js").trim()}\nexport default temml;\n`,
   "vendor/LICENSES.txt": [
     title("preact.js: Preact and its hooks") + read("preact/LICENSE"),
     title("preact.js: htm") + read("htm/LICENSE"),
+    title("highlight.js") + read("highlight.js/LICENSE"),
+    title("temml.js: Temml") + read("temml/LICENSE"),
     title("icons.svg: Lucide") + read("lucide-static/LICENSE"),
   ].join("\n"),
   "icons.svg": `<svg xmlns="http://www.w3.org/2000/svg">\n<!-- ${icons.length} shapes of Lucide 1.62.0 (ISC, MIT): see vendor/LICENSES.txt -->\n`
