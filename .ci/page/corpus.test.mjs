@@ -7,6 +7,7 @@ import test from "node:test";
 
 const consoleFolder = path.join(import.meta.dirname, "../../internal/console");
 const { Rendered } = await import(path.join(consoleFolder, "app/js/markdown.js"));
+const { keepFormulas } = await import(path.join(consoleFolder, "app/js/formula.js"));
 
 /** The sections of a txtar archive, by name. */
 function sections(text) {
@@ -70,7 +71,7 @@ for (const [name, text] of corpus) {
   if (!name.endsWith(".md")) continue;
   test(name, () => {
     const root = document.createElement("div");
-    new Rendered(root).update(text);
+    new Rendered(root).update(text, keepFormulas);
     assert.equal(`${inside(root)}\n`, corpus.get(name.replace(/md$/, "want")).replace(/^```text$/gm, "```"));
   });
 }

@@ -10,6 +10,7 @@ class Element {
     this.tagName = tag.toUpperCase();
     this.childNodes = [];
     this.attributes = {};
+    this.style = {};
   }
   append(...children) {
     for (const child of children) {
@@ -19,6 +20,12 @@ class Element {
       this.childNodes.push(node);
     }
   }
+  replaceChildren(...children) {
+    for (const child of this.childNodes) delete child.parent;
+    this.childNodes = [];
+    this.append(...children);
+  }
+  appendChild(child) { this.append(child); }
   remove() {
     const siblings = this.parent?.childNodes;
     if (siblings?.includes(this)) siblings.splice(siblings.indexOf(this), 1);
@@ -41,4 +48,5 @@ globalThis.document = {
   createElement: (tag) => new Element(tag),
   createElementNS: (_, tag) => new Element(tag),
   createTextNode: (data) => new Text(data),
+  createDocumentFragment: () => new Element("fragment"),
 };
