@@ -27,11 +27,22 @@ const shown = `A sundial turns the **sun's path** into hours: a rod, the *gnomon
    - north of the equator at the *north* pole
    - south of it at the south pole
 
-` + "```go\n// hourAngle is how far the sun has turned since noon. This line is long enough to scroll by itself on every phone.\nfunc hourAngle(hours float64) float64 {\n\treturn 15 * (hours - 12)\n}\n```" + `
+` + "```go\n" + shownCode + "\n```" + `
+
+Noon is \(h_0 = 12\), and with the latitude \(\varphi\) the line of an hour leans by
+
+\[
+\tan \theta = \frac{\tan(15^\circ (h - h_0))}{\sin \varphi} \cdot \left( 1 + \sum_{n=1}^{\infty} \frac{1}{2^n} - 1 \right) = \tan(15^\circ (h - 12)) \cdot \sin^{-1} \varphi
+\]
+
+and not by \(\nosuch{h}\).
 
 > The shadow knows nothing of time zones.
 
 More at https://example.org/sundials/with/an/address/that/is/longer/than/the/screen/of/any/phone/that/people/carry/around.`
+
+// shownCode is the code in it.
+const shownCode = "// hourAngle is how far the sun has turned since noon. This line is long enough to scroll by itself on every phone.\nfunc hourAngle(hours float64) float64 {\n\treturn 15 * (hours - 12)\n}"
 
 // walkModel answers as the walks need it: a whole page of Markdown, a refusal, a call of a
 // tool, or an echo.

@@ -3,19 +3,8 @@
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { Empty } from "../parts/empty.js";
 import { places } from "../places.js";
+import { styled } from "../styled.js";
 import { t } from "../text.js";
-
-const style = new URL("../../css/ops.css", import.meta.url).pathname;
-
-// styled loads the style sheet of these views, once.
-function styled() {
-  const found = document.head.querySelector(`link[href="${style}"]`);
-  if (found) return Promise.resolve();
-  return new Promise((done) => {
-    const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: style, onload: done, onerror: done });
-    document.head.append(link);
-  });
-}
 
 /** @param {{route: import("../router.js").Route}} props */
 export function Lazy({ route }) {
@@ -24,7 +13,7 @@ export function Lazy({ route }) {
   const place = places.find((p) => p.view === view);
   useEffect(() => {
     let over = false;
-    Promise.all([place?.find?.(), view !== "talk" && styled()]).then(
+    Promise.all([place?.find?.(), view !== "talk" && styled("ops")]).then(
       ([Part]) => over || set({ view, Part }),
       () => over || set({ view, problem: true }),
     );
