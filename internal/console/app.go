@@ -41,6 +41,9 @@ func serveApp(door *web.Door) {
 	door.Public("GET /app/{name...}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		made().serveFile(w, r, r.PathValue("name"))
 	}))
+	door.Public("GET /favicon.ico", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		made().serveFile(w, r, "mark.svg")
+	}))
 	for _, view := range views {
 		door.Public("GET "+view, index)
 	}

@@ -110,7 +110,7 @@ func (g *gateway) link() string {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	return web.LinkURL("http://"+g.addr, secret)
+	return strings.Replace(web.LinkURL("http://"+g.addr, secret), "/login", "/login?to=%2Fold", 1)
 }
 
 // back restarts the daemon at its address.

@@ -13,7 +13,7 @@ func TestChoices(t *testing.T) {
 	g.put(live.Item{ID: "question/old", From: live.FromDragoman, Text: "May I run **one**?", Asks: "old"})
 	g.put(live.Item{ID: "out-x", From: live.FromDragoman, Text: "Nobody allowed it in time."})
 	g.put(live.Item{ID: "question/k3fq", From: live.FromDragoman, Text: "May I run **two**?", Asks: "k3fq"})
-	v := visit(t, chrome(t), 360, 720, true, "http://"+g.addr+"/")
+	v := visit(t, chrome(t), 360, 720, true, "http://"+g.addr+"/old")
 	v.until(connected + ` && document.querySelectorAll(".choices").length === 1`)
 	v.holds("a question")
 	v.do(click(".choices button"))

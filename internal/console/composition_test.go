@@ -16,7 +16,7 @@ import (
 func TestEscapeOfAComposition(t *testing.T) {
 	g := newGateway(t, "", func(string) string { return strings.Repeat("one more ", 4000) })
 	g.pace = 50 * time.Millisecond
-	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/")
+	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/old")
 	v.until(connected)
 	v.keys("Please count\r")
 	v.until(`document.querySelector("li.writing .text")?.textContent.includes("one more")`)

@@ -21,6 +21,7 @@ import (
 	"encoding/hex"
 	"html"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -48,8 +49,8 @@ type Options struct {
 
 // Serve adds the page to the front door, and the API behind it.
 func Serve(door *web.Door, o Options) {
-	door.Public("GET /{$}", serveFile("index.html"))
-	door.Public("GET /favicon.ico", serveFile("icon.svg"))
+	door.Public("GET /{$}", http.HandlerFunc(toTalk))
+	door.Public("GET /old", serveFile("index.html"))
 	door.Public("GET /assets/{name}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		serveFile(r.PathValue("name"))(w, r)
 	}))
@@ -58,6 +59,12 @@ func Serve(door *web.Door, o Options) {
 		serveAccounts(door, o.Accounts, o.LinkWithin)
 	}
 	door.Protect(ChatPath+"/", people.Chat, http.StripPrefix(ChatPath, o.Chat))
+}
+
+// toTalk leads from the bare address to the first view. Browsers keep what follows a "#".
+func toTalk(w http.ResponseWriter, r *http.Request) {
+	at := url.URL{Path: views[0], RawQuery: r.URL.RawQuery}
+	http.Redirect(w, r, at.String(), http.StatusFound)
 }
 
 // kinds are the content types; the machine's own table could contain anything.

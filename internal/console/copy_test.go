@@ -6,7 +6,7 @@ import "testing"
 func TestCopy(t *testing.T) {
 	const said = "Use **this**:\n\n```go\nx := 1\n```"
 	g := newGateway(t, "", func(string) string { return said })
-	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/")
+	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/old")
 	v.until(connected)
 	js[bool](v, `(navigator.clipboard.writeText = async (text) => { window.copied = text; }, true)`)
 	v.do(click("#text"))

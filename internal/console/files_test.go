@@ -18,7 +18,7 @@ const chosen = `(() => {
 // pictures, everything else as a link.
 func TestFilesInTheBrowser(t *testing.T) {
 	g := newGateway(t, "", func(q string) string { return "You said: " + q })
-	v := visit(t, chrome(t), 360, 740, true, "http://"+g.addr+"/")
+	v := visit(t, chrome(t), 360, 740, true, "http://"+g.addr+"/old")
 	v.until(connected)
 	v.until(`!document.querySelector("#attach").hidden`)
 	js[bool](v, `(document.dispatchEvent(new DragEvent("drop", { dataTransfer: `+chosen+`, bubbles: true, cancelable: true })), true)`)

@@ -28,7 +28,7 @@ func (v *visitor) render(markdown string) string {
 
 func TestMarkdown(t *testing.T) {
 	g := newGateway(t, "", sundial)
-	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/")
+	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/old")
 	v.until(connected)
 	for _, c := range []struct{ name, markdown, want string }{
 		{"paragraphs", "one\ntwo\n\nthree", "<p>one<br>two</p><p>three</p>"},
@@ -77,7 +77,7 @@ func TestMarkdown(t *testing.T) {
 // Streaming must give the same result as rendering at once.
 func TestStreamedMarkdownIsTheSame(t *testing.T) {
 	g := newGateway(t, "", sundial)
-	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/")
+	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/old")
 	v.until(connected)
 	source, err := json.Marshal(rich)
 	if err != nil {
@@ -120,7 +120,7 @@ func TestHostileMarkdownDoesNothing(t *testing.T) {
 		g.put(live.Item{ID: fmt.Sprintf("in-%d", i), From: live.FromPerson, Text: text})
 		g.put(live.Item{ID: fmt.Sprintf("out-%d", i), From: live.FromDragoman, Text: text})
 	}
-	v := visit(t, chrome(t), 360, 740, true, "http://"+g.addr+"/")
+	v := visit(t, chrome(t), 360, 740, true, "http://"+g.addr+"/old")
 	v.until(connected)
 	v.until(fmt.Sprintf("%s === %d", answers, len(hostile)))
 	v.until(`(document.querySelector("main").scrollTop = 0, true)`)

@@ -67,7 +67,7 @@ func TestPictures(t *testing.T) {
 		{"chat-360", "dark", 360, 720, true},
 		{"chat-320", "light", 320, 640, true},
 	} {
-		v := visit(t, browser, c.width, c.height, c.phone, "http://"+g.addr+"/")
+		v := visit(t, browser, c.width, c.height, c.phone, "http://"+g.addr+"/old")
 		v.scheme(c.scheme)
 		v.until(connected + ` && ` + answers + ` === 3`)
 		v.picture(c.name)

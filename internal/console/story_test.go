@@ -9,7 +9,6 @@ import (
 
 	"dragoman/channels"
 	"dragoman/channels/live"
-	"dragoman/internal/console"
 )
 
 const rich = `A sundial turns the **sun's path** into hours: a rod, the *gnomon*, throws a shadow on a plate.
@@ -61,7 +60,7 @@ func TestAPersonsPath(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := newGateway(t, "", sundial)
-			v := visit(t, browser, c.width, c.height, c.phone, "http://"+g.addr+"/")
+			v := visit(t, browser, c.width, c.height, c.phone, "http://"+g.addr+"/old")
 			v.until(connected)
 			v.until(`!document.querySelector("#empty").hidden && document.querySelectorAll(".tries button").length === 3`)
 			v.until(`document.activeElement?.id === "text"`)
@@ -167,7 +166,7 @@ func (v *visitor) losesTheServer(g *gateway) {
 // An unsent message survives its page.
 func TestUnsentOutlivesThePage(t *testing.T) {
 	g := newGateway(t, "", sundial)
-	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/")
+	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/old")
 	v.until(connected)
 	stub := `fetch = ((f) => (u, o) => o?.method === "POST" ? Promise.reject(new TypeError("away")) : f(u, o))(fetch); true`
 	if !js[bool](v, stub) {
@@ -191,7 +190,7 @@ func TestUnsentOutlivesThePage(t *testing.T) {
 // shown too.
 func TestMessageWhileHistoryLoads(t *testing.T) {
 	g := newGateway(t, "", sundial)
-	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/")
+	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/old")
 	v.until(connected)
 	stub := `fetch = ((f) => async (u, o) => {
 		const response = await f(u, o);
@@ -230,7 +229,7 @@ func TestHistoryAndPlace(t *testing.T) {
 			At: time.Now().Add(time.Duration(i-120) * time.Hour),
 		})
 	}
-	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/")
+	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/old")
 	v.until(connected)
 	const count = `document.querySelectorAll("li.person, li.dragoman").length`
 	const end = `(() => { const m = document.querySelector("main"); return m.scrollHeight - m.scrollTop - m.clientHeight; })()`
@@ -270,7 +269,7 @@ func TestHistoryAndPlace(t *testing.T) {
 
 func TestCommandsAndKeys(t *testing.T) {
 	g := newGateway(t, "", func(q string) string { return "You said " + q })
-	v := visit(t, chrome(t), 360, 740, true, "http://"+g.addr+"/?room=work")
+	v := visit(t, chrome(t), 360, 740, true, "http://"+g.addr+"/old?room=work")
 	v.until(connected)
 	v.until(`document.querySelector("#room").textContent === "work"`)
 	v.keys("/")
@@ -298,28 +297,4 @@ func TestCommandsAndKeys(t *testing.T) {
 	if n := js[int](v, `document.querySelector("#text").value.length`); n != 300000 {
 		t.Errorf("the box holds %d characters after the refusal, want all", n)
 	}
-}
-
-func TestLoginInTheBrowser(t *testing.T) {
-	needy := &phones{list: []console.Channel{{Name: "irc", Type: "irc", Status: channels.Status{State: channels.StateFailed}}}}
-	g := newGateway(t, token, sundial, func(o *console.Options) { o.Accounts = needy })
-	v := visit(t, chrome(t), 360, 740, true, "http://"+g.addr+"/?room=team")
-	v.until(`location.pathname === "/login" && document.activeElement?.id === "token"`)
-	v.keys("not the token\r")
-	v.until(`document.querySelector("#problem")?.textContent.includes("not the token")`)
-	v.until(`document.readyState === "complete" && document.activeElement?.id === "token" && document.activeElement.value === ""`)
-	v.picture("login")
-	v.keys(token + "\r")
-	v.until(`location.pathname === "/" && location.search === "?room=team"`)
-	v.until(connected)
-	v.until(`!document.querySelector("#logout").hidden && !document.querySelector("#channels-mark").hidden`)
-	v.fits()
-	v.picture("logged-in")
-	for _, part := range []string{".top", ".top h1"} { // all of it, and not one over the other
-		if !js[bool](v, `document.querySelector("`+part+`").scrollWidth <= document.querySelector("`+part+`").clientWidth`) {
-			t.Errorf("%s is too narrow for what is in it", part)
-		}
-	}
-	v.do(click(`#logout button`))
-	v.until(`location.pathname === "/login"`)
 }

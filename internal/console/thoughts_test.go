@@ -23,7 +23,7 @@ func TestThoughtsAreFolded(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := newGateway(t, "", sundial)
-			v := visit(t, browser, c.width, c.height, c.phone, "http://"+g.addr+"/")
+			v := visit(t, browser, c.width, c.height, c.phone, "http://"+g.addr+"/old")
 			v.until(connected)
 			question := inbound("q", "How does a sundial work?")
 			g.put(live.Item{ID: question.ID, From: live.FromPerson, Text: question.Text})
@@ -74,7 +74,7 @@ func TestThoughtsAreFolded(t *testing.T) {
 // A page keeps the end of long thoughts, and so does one that attaches in the middle.
 func TestLongThoughts(t *testing.T) {
 	g := newGateway(t, "", sundial)
-	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/")
+	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/old")
 	v.until(connected)
 	var all strings.Builder
 	for i := range 300 {

@@ -44,7 +44,7 @@ func TestWidths(t *testing.T) {
 	browser := chrome(t)
 	for _, width := range []int64{320, 360, 768, 1440} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
-			v := visit(t, browser, width, 720, width < 1000, "http://"+g.addr+"/login")
+			v := visit(t, browser, width, 720, width < 1000, "http://"+g.addr+"/login?to=%2Fold")
 			v.until(`document.readyState === "complete" && document.activeElement?.id === "token"`)
 			v.holds("the login")
 			v.keys(token + "\r")

@@ -11,7 +11,7 @@ import (
 // the page, and in order.
 func TestNothingIsDropped(t *testing.T) {
 	g := newGateway(t, "", sundial)
-	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/")
+	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/old")
 	v.until(connected)
 	answers := channeltest.NastyAnswers(400)
 	var texts []string

@@ -114,7 +114,26 @@ func (w *walker) everywhere(path string) {
 	}
 }
 
+// everyWidth is what holds for what is on the screen now, which loading again would change.
+func (w *walker) everyWidth(what string) {
+	w.t.Helper()
+	w.prefers("prefers-reduced-motion=reduce")
+	for _, width := range widths {
+		w.resize(width, 800)
+		w.fits(fmt.Sprintf("%s at %d", what, width))
+		if width != 360 && width != 1440 {
+			continue
+		}
+		w.picture(fmt.Sprintf("%s-%d-light", name(what), width))
+		w.accessible(fmt.Sprintf("%s at %d", what, width))
+		w.prefers("prefers-reduced-motion=reduce", "prefers-color-scheme=dark")
+		w.picture(fmt.Sprintf("%s-%d-dark", name(what), width))
+		w.accessible(fmt.Sprintf("%s at %d in the dark", what, width))
+		w.prefers("prefers-reduced-motion=reduce")
+	}
+}
+
 // name makes a file's name of an address.
 func name(path string) string {
-	return strings.Trim(strings.NewReplacer("/", "-", ":", "-", "%3A", "-").Replace(path), "-")
+	return strings.Trim(strings.NewReplacer("/", "-", " ", "-", ":", "-", "%3A", "-").Replace(path), "-")
 }

@@ -18,12 +18,20 @@ type named struct {
 	node cdp.BackendNodeID
 }
 
-// all are the elements with a role that can be seen, in the order of the page.
+// all are the elements with a role that can be seen, in the order of the page; none while
+// a page is left.
 func (w *walker) all(role string) []named {
 	w.t.Helper()
-	root := call(w, dom.GetDocument, dom.GetDocumentParams{}).Root
+	document, err := attempt(w, dom.GetDocument, dom.GetDocumentParams{})
+	if err != nil {
+		return nil // it is being replaced by the next one
+	}
+	tree, err := attempt(w, accessibility.QueryAXTree, accessibility.QueryAXTreeParams{NodeID: document.Root.NodeID, Role: role})
+	if err != nil {
+		return nil
+	}
 	var found []named
-	for _, n := range call(w, accessibility.QueryAXTree, accessibility.QueryAXTreeParams{NodeID: root.NodeID, Role: role}).Nodes {
+	for _, n := range tree.Nodes {
 		if n.Ignored || n.BackendDOMNodeID == 0 {
 			continue
 		}

@@ -51,8 +51,9 @@ func TestWalkTalk(t *testing.T) {
 	d := newHouse(t, walkPlan()).start()
 	w := d.walker(chromium(t), d.linked())
 	w.do(chromedp.Navigate(w.site + "/"))
-	w.types("Message", "How does a sundial work?")
-	w.click("button", "Send")
+	w.is("/talk")
+	w.click("link", "Say hello")
+	w.types("Write a message", "How does a sundial work?\r")
 	w.reads("The shadow knows nothing of time zones.")
 }
 

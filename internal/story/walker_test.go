@@ -68,7 +68,7 @@ type walker struct {
 	wire     int64 // bytes received, with headers, as they were on the wire
 }
 
-// walker opens a tab for the holder of a session cookie.
+// walker opens a tab for the holder of a session cookie, or for somebody without any.
 func (d *daemon) walker(browser context.Context, cookie string) *walker {
 	d.t.Helper()
 	s, err := api.ReadStatus.Call(d.t.Context(), d.admin, api.None{})
@@ -81,9 +81,10 @@ func (d *daemon) walker(browser context.Context, cookie string) *walker {
 	if err := chromedp.Listen(ctx, w.listen); err != nil {
 		d.t.Fatal(err)
 	}
-	name, value, _ := strings.Cut(cookie, "=")
 	call(w, network.Enable, network.EnableParams{})
-	call(w, network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: w.site, HTTPOnly: new(true)})
+	if name, value, found := strings.Cut(cookie, "="); found {
+		call(w, network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: w.site, HTTPOnly: new(true)})
+	}
 	w.resize(1440, 900)
 	d.t.Cleanup(w.complain)
 	return w
@@ -125,12 +126,22 @@ func (w *walker) listen(event any) {
 // call sends one command of the browser's protocol.
 func call[P, R any](w *walker, command cdp.Command[P, R], params P) R {
 	w.t.Helper()
-	var got R
-	w.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) (err error) {
+	got, err := attempt(w, command, params)
+	if err != nil {
+		w.t.Fatalf("in the browser: %v", err)
+	}
+	return got
+}
+
+// attempt sends one command that may fail.
+func attempt[P, R any](w *walker, command cdp.Command[P, R], params P) (got R, err error) {
+	ctx, cancel := context.WithTimeout(w.ctx, 30*time.Second)
+	defer cancel()
+	err = chromedp.Do(ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) (err error) {
 		got, err = cdp.Call(ctx, t, command, params)
 		return err
 	}))
-	return got
+	return got, err
 }
 
 func (w *walker) do(steps ...chromedp.Action[chromedp.Void]) {

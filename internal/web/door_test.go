@@ -224,6 +224,23 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+// A login leads back to where the person was, and never to another site.
+func TestLoginLeadsBack(t *testing.T) {
+	c := open(t, token)
+	for to, want := range map[string]string{
+		"": "/", "/talk": "/talk", "/talk/web%3Atelegram%3A42%2Fdefault/details": "/talk/web%3Atelegram%3A42%2Fdefault/details",
+		"/talk?room=work#channels": "/talk?room=work#channels", "https://evil.example/talk": "/", "//evil.example/talk": "/",
+		"///evil.example": "/evil.example", `/\evil.example`: "/%5Cevil.example", "javascript:alert(1)": "/", "talk": "/", "%zz": "/",
+		"/talk\r\nX: 1": "/",
+	} {
+		form := strings.NewReader(url.Values{"token": {token}}.Encode())
+		got := ask(c, "POST", "/login?to="+url.QueryEscape(to), form, "Content-Type: application/x-www-form-urlencoded", "Origin: http://127.0.0.1:8787")
+		if got.Code != http.StatusSeeOther || got.Header().Get("Location") != want {
+			t.Errorf("a login for %q = %d, leads to %q, want %q", to, got.Code, got.Header().Get("Location"), want)
+		}
+	}
+}
+
 // A login expires, even if the browser keeps its cookie.
 func TestLoginEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -160,13 +160,22 @@ func (d *Door) redeem(w http.ResponseWriter, r *http.Request) (p people.Principa
 	return p, errStore
 }
 
-// toPage leads to the page, and to the room that the login was for.
+// toPage leads to where the person was when the login was asked for.
 func toPage(w http.ResponseWriter, r *http.Request) {
-	page := url.URL{Path: "/"}
-	if room := r.URL.Query().Get("room"); room != "" {
-		page.RawQuery = url.Values{"room": {room}}.Encode()
+	http.Redirect(w, r, ours(r.URL.Query().Get("to")), http.StatusSeeOther)
+}
+
+// ours is an address of this page, or "/" in the place of any other: nobody is sent
+// elsewhere from here.
+func ours(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(u.Path, "/") {
+		return "/"
 	}
-	http.Redirect(w, r, page.String(), http.StatusSeeOther)
+	// "//" and "/\" at the beginning would be the name of a host. Escaped, the latter is not.
+	path := "/" + strings.TrimLeft(u.EscapedPath(), "/")
+	rest := url.URL{RawQuery: u.RawQuery, Fragment: u.Fragment}
+	return path + rest.String()
 }
 
 // logout ends the session.

@@ -26,7 +26,7 @@ export function apiURL(path, parameters = {}) {
 async function request(path, parameters, { type, ...options }) {
   const headers = { Accept: "application/json", ...(type && { "Content-Type": type }) };
   const response = await fetch(apiURL(path, parameters), { ...options, headers });
-  if (response.status === 401) location.assign("/login" + location.search);
+  if (response.status === 401) location.assign("/login?to=" + encodeURIComponent(location.pathname + location.search));
   if (response.ok) return response;
   const { error } = await response.json().catch(() => ({}));
   throw new Refused(response.status, error?.message ?? error ?? response.statusText);

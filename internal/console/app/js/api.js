@@ -39,6 +39,9 @@ export function url(address, query = {}) {
   return found;
 }
 
+// login leads to the login, and from there back to where the person is.
+export const login = () => location.assign(`/login?to=${encodeURIComponent(location.pathname + location.search + location.hash)}`);
+
 // fetched makes one request and returns its answer, or throws. Whoever is not logged in
 // goes to the login.
 /**
@@ -48,7 +51,7 @@ export function url(address, query = {}) {
 export async function fetched(address, options = {}) {
   const answer = await fetch(address, { ...options, headers: { Accept: "application/json", ...options.headers } });
   if (answer.ok) return answer;
-  if (answer.status === 401) location.assign("/login");
+  if (answer.status === 401) login();
   const { error } = await answer.json().catch(() => ({}));
   if (!error && answer.status >= 502) throw new Error(String(answer.status)); // a proxy speaks, not Dragoman
   throw new Refused(answer.status, error?.message ?? t("The server answered {0}.", answer.status), error?.code ?? "");

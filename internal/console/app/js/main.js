@@ -5,14 +5,13 @@ import { kept } from "./kept.js";
 import { begin } from "./live.js";
 import { restore } from "./outbox.js";
 import { change } from "./store.js";
-import { speak } from "./text.js";
+import { preferred, speak } from "./text.js";
 import { Shell } from "./views/shell.js";
 
-const languages = ["de"]; // beside English: the files in texts
 const theme = kept("theme");
 if (theme) document.documentElement.dataset.theme = theme;
 restore();
-await speak(kept("language") ?? languages.find((name) => navigator.language.startsWith(name)) ?? "en");
+await speak(preferred());
 
 // start draws at once, and asks again for who is there until the server answers.
 async function start() {

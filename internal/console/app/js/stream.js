@@ -1,7 +1,7 @@
 // One stream of events from the server. It comes back by itself and misses nothing: it
 // says which event was the last, and after too long a gap the server says "reset".
 
-import { url } from "./api.js";
+import { login, url } from "./api.js";
 
 const silence = 45_000; // the server sends something every 15 seconds
 
@@ -48,7 +48,7 @@ export class Stream {
   async once() {
     this.stop = new AbortController();
     const answer = await fetch(url(this.address, { ...this.query, after: this.after }), { signal: this.stop.signal, headers: { Accept: "text/event-stream" } });
-    if (answer.status === 401) location.assign("/login");
+    if (answer.status === 401) login();
     if (answer.status === 400) this.after = ""; // it is from before the server was set up anew
     if (!answer.ok || !answer.body) throw new Error(String(answer.status));
     if (this.address !== "events") { // it has no hello
@@ -85,7 +85,7 @@ export class Stream {
       this.onState(true);
       if (began) event.event = "began";
     }
-    if (event.event === "ended" && event.why === "token") location.assign("/login");
+    if (event.event === "ended" && event.why === "token") login();
     this.on(event);
   }
 }

@@ -2,6 +2,14 @@
 // so the code reads as the page does. A language is one file of sentences; what it lacks
 // is shown in English.
 
+import { kept } from "./kept.js";
+
+const languages = ["de"]; // beside English: the files in texts
+
+// preferred is the language that was chosen here, or the browser's.
+/** @returns {string} */
+export const preferred = () => kept("language") ?? languages.find((name) => navigator.language.startsWith(name)) ?? "en";
+
 /** @type {Record<string, string>} */
 let sentences = {};
 let language = "en";

@@ -16,6 +16,8 @@ export function Nav({ current, keys }) {
   const unread = useStore((s) => s.list.rows.filter((c) => c.own && c.unread).length);
   const scope = useStore((s) => s.me?.scope);
   const [more, showMore] = useState(false);
+  const session = useStore((s) => s.me?.token && s.me.token !== "http.identities"); // a proxy's login ends at the proxy
+  const leave = (/** @type {string} */ classes) => session && html`<form class="rest" method="post" action="/logout"><button class=${classes}><${Icon} name="log-out" /><span>${t("Log out")}</span></button></form>`;
   const rest = mine(scope).filter((p) => !p.phone);
   return html`<nav class="nav" aria-label=${t("Main")}>
     <a class="brand" href="/talk" tabindex="-1" aria-hidden="true"><img src=${mark} alt="" /><span>Dragoman</span></a>
@@ -24,9 +26,11 @@ export function Nav({ current, keys }) {
     <div class="foot">
       <button type="button" class="tab" onClick=${switchTheme}><${Icon} name="sun-moon" /><span>${t("Theme")}</span></button>
       <button type="button" class="tab keysbutton" onClick=${keys}><${Icon} name="keyboard" /><span>${t("Keys")}</span></button>
+      ${leave("tab")}
     </div>
     <${Dialog} title=${t("More")} open=${more} close=${() => showMore(false)}><ul class="stack" onClick=${() => showMore(false)}>
       ${rest.map((p) => html`<li><a class="button quiet" href=${`/${p.view}`}><${Icon} name=${p.icon} small />${t(p.title)}</a></li>`)}
+      <li>${leave("button quiet")}</li>
     </ul><//>
   </nav>`;
 }
