@@ -41,9 +41,10 @@ func (p *program) spent() map[string]float64 {
 // the next start. A kill gives back nothing that was journaled, and nothing counts twice: the
 // turn has used what it uses without a kill.
 func TestBudgetsKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: no crash campaign")
-	}
+	steps := stepsOf(t,
+		"journal.model.before@1", "journal.model.after@1", "journal.tool_start.after@1", "journal.tool_done.before@1", "journal.tool_done.after@1",
+		"commit.before@1", "commit.after@1", "sending.after@1",
+	)
 	t.Parallel()
 	const room = "web:books"
 	booked := func(text string) bool { return text == "It is booked." }
@@ -69,10 +70,7 @@ func TestBudgetsKilled(t *testing.T) {
 	if want["person"] == 0 || want["person"] != want["all"] {
 		t.Fatalf("without a kill the budgets are used as %v", want)
 	}
-	for _, step := range []string{
-		"journal.model.before@1", "journal.model.after@1", "journal.tool_start.after@1", "journal.tool_done.before@1", "journal.tool_done.after@1",
-		"commit.before@1", "commit.after@1", "sending.after@1",
-	} {
+	for _, step := range steps {
 		got := use(step)
 		// The result of a tool that was cut off has some words more. A call takes over a thousand.
 		if math.Abs(got["person"]-want["person"]) > 50 || got["all"] != got["person"] {

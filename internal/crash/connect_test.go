@@ -118,9 +118,6 @@ func (p *program) tryIdentities() (list []string, err error) {
 // said, at each yes, and as each side is told. Both identities are one person at the end, and
 // never half of it before; each side reads the question once, and how it ended.
 func TestConnectKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: no crash campaign")
-	}
 	t.Parallel()
 	steps := []string{"accept.before@1", "accept.after@1"}
 	for n := 1; n <= 6; n++ { // offered, redeemed, who is told, two yeses, who is told
@@ -129,7 +126,7 @@ func TestConnectKilled(t *testing.T) {
 	for n := 1; n <= 4; n++ { // both were asked, both know
 		steps = append(steps, fmt.Sprintf("notes.connect.before@%d", n), fmt.Sprintf("notes.connect.after@%d", n))
 	}
-	for _, step := range steps {
+	for _, step := range stepsOf(t, steps...) {
 		t.Run(step, func(t *testing.T) {
 			home, work := newPhone(t, "1000", "Ann"), newPhone(t, "1001", "Dr Ann")
 			p := newProgramOn(t, "{type: sqlite}", bookkeeper)

@@ -27,7 +27,11 @@
 // network and servers fail in turn: once each with the ordinary tests, and for ten
 // minutes with "make test-cluster". Its people say no /new, and its model has no moods.
 //
+// The tests named Killed kill a daemon of its own at each step of one thing: an approval, a
+// reminder, a connection, a budget, a request of a program, an erasure.
+//
 // A campaign of a few dozen kills runs with the ordinary tests; DRAGOMAN_KILLS sets their
-// number, and DRAGOMAN_BIN names another binary to test. "make crash" runs the long one
-// and writes its numbers to docs/internals/reliability.md.
+// number, and has the tests named Killed go through all steps, where ordinary tests take every
+// third of most. DRAGOMAN_BIN names another binary to test. "make crash" sets it, and
+// writes the numbers of the campaigns to docs/internals/reliability.md.
 package crash

@@ -123,15 +123,13 @@ func (e *ear) has(begins string) bool {
 // comes back with the last id: at once, when all is over, or again after each event. They
 // hear of every message and of every delivery to its end, and on one connection nothing twice.
 func TestEventsKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: no crash campaign")
-	}
 	t.Parallel()
 	const room = "web:books"
-	for _, step := range []string{
+	for _, step := range stepsOf(
+		t,
 		"accept.before@1", "accept.after@1", "journal.model.after@1", "journal.tool_start.after@1", "journal.tool_done.after@1", "commit.before@1", "commit.after@1",
 		"sending.before@1", "sending.after@1", "sent.before@1", "sent.after@1",
-	} {
+	) {
 		t.Run(step, func(t *testing.T) {
 			p := newProgram(t)
 			cmd := p.start(step)

@@ -108,14 +108,12 @@ func untilDead(t *testing.T, cmd *exec.Cmd, step string) {
 // The daemon is killed at each step between a turn and the record that its hook has heard
 // of it. Each event arrives, and its repeats have its id.
 func TestHooksKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: no crash campaign")
-	}
 	t.Parallel()
-	for _, step := range []string{
+	for _, step := range stepsOf(
+		t,
 		"commit.before@1", "commit.after@1", "notes.webhook.before@1", "notes.webhook.after@1", "notes.webhook.before@2", "notes.webhook.after@2",
 		"notes.webhook.before@3", "notes.webhook.after@3",
-	} {
+	) {
 		t.Run(step, func(t *testing.T) {
 			l := listen(t)
 			p := newProgram(t)

@@ -29,9 +29,6 @@ func (p *program) call(name, id string) (int, error) {
 // The daemon is killed at each step of a call of a webhook, and of what it leads to. The
 // caller calls again: what the call leads to happens, and happens once.
 func TestIncomingKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: no crash campaign")
-	}
 	t.Parallel()
 	for name, steps := range map[string][]string{
 		"prompt": {
@@ -40,7 +37,7 @@ func TestIncomingKilled(t *testing.T) {
 		},
 		"message": {"accept.before@1", "accept.after@1", "sending.after@1", "sent.before@1"},
 	} {
-		for _, step := range steps {
+		for _, step := range stepsOf(t, steps...) {
 			t.Run(name+" "+step, func(t *testing.T) {
 				p := newProgram(t)
 				p.configure(fmt.Sprintf("incoming_webhooks:\n  - {name: prompt, verify: bearer, secret: %s, to: 'web:prompt', prompt: 'book {{what}}'}\n"+

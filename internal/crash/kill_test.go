@@ -34,6 +34,19 @@ func wanted(t *testing.T, otherwise int) int {
 	return n
 }
 
+// stepsOf are the steps at which a test kills a daemon of its own: with "make crash" all, and with
+// the ordinary tests every third, from the second on. A short run skips the test.
+func stepsOf(t *testing.T, all ...string) (some []string) {
+	t.Helper()
+	if wanted(t, 0) > 0 {
+		return all
+	}
+	for i := 1; i < len(all); i += 3 {
+		some = append(some, all[i])
+	}
+	return some
+}
+
 // disturb kills the daemon again and again while people talk to it, and counts
 // the kills at each step and those at random moments.
 func (c *campaign) disturb(kills int) (atStep map[string]int, random int) {

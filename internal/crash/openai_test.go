@@ -193,9 +193,6 @@ func (p *program) tryFeed(room string) (list []string, err error) {
 // The daemon is killed at each step of a request. The client sends it again, with its
 // key: it is answered, nothing is done twice, and a conversation has it once.
 func TestOpenAIKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: no crash campaign")
-	}
 	t.Parallel()
 	for room, steps := range map[string][]string{
 		"": {
@@ -207,7 +204,7 @@ func TestOpenAIKilled(t *testing.T) {
 			"journal.tool_done.before@1", "journal.tool_done.after@1", "commit.before@1", "commit.after@1", "sending.after@1", "sent.before@1",
 		},
 	} {
-		for _, step := range steps {
+		for _, step := range stepsOf(t, steps...) {
 			t.Run(room+" "+step, func(t *testing.T) {
 				p := newProgram(t)
 				cmd := p.start(step)
@@ -272,15 +269,12 @@ func streamOf(data []byte) (text string, whole bool) {
 // The same with a stream: what the kill cut off never looks like a whole answer, and the
 // repeat is one.
 func TestOpenAIStreamKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: no crash campaign")
-	}
 	t.Parallel()
 	for room, steps := range map[string][]string{
 		"":          {"notes.repeat.after@1", "notes.repeat.after@3", "notes.repeat.before@5", "notes.repeat.after@5"},
 		"web:books": {"accept.after@1", "journal.tool_done.after@1", "commit.before@1", "commit.after@1", "sent.after@1"},
 	} {
-		for _, step := range steps {
+		for _, step := range stepsOf(t, steps...) {
 			t.Run(room+" "+step, func(t *testing.T) {
 				p := newProgram(t)
 				cmd := p.start(step)

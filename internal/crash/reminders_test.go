@@ -155,9 +155,6 @@ func (p *program) over(due int) {
 // The daemon is killed around each step of what comes due: as it fires, as the turn of a task
 // ends, and as either is delivered. Both arrive once, on each network and store.
 func TestRemindersKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: no crash campaign")
-	}
 	t.Parallel()
 	few := []string{"remind.before@1", "remind.after@1", "remind.after@2", "commit.after@2", "sending.after@2", "sent.before@2"}
 	for _, place := range []struct {
@@ -172,7 +169,7 @@ func TestRemindersKilled(t *testing.T) {
 		{"telegram file", func(*testing.T) string { return "{type: file}" }, onTelegram, few},
 		{"telegram postgres", func(t *testing.T) string { return fmt.Sprintf("{type: postgres, url: %q}", pgtest.Database(t, "", "")) }, onTelegram, few},
 	} {
-		for _, step := range place.steps {
+		for _, step := range stepsOf(t, place.steps...) {
 			t.Run(place.name+" "+step, func(t *testing.T) {
 				t.Parallel()
 				p := newProgramOn(t, place.store(t), scheduling(`{"text":"call Ann","in":"2s"}`, `{"prompt":"tell the news","in":"2s"}`))
@@ -226,11 +223,8 @@ func (p *program) back() {
 // What came due while no daemon ran comes in one message, once, though the daemon is killed
 // around each step of telling it.
 func TestLateRemindersKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: no crash campaign")
-	}
 	t.Parallel()
-	for _, step := range []string{"remind.before@1", "remind.after@1", "sending.before@1", "sending.after@1", "sent.before@1", "sent.after@1"} {
+	for _, step := range stepsOf(t, "remind.before@1", "remind.after@1", "sending.before@1", "sent.before@1", "sending.after@1", "sent.after@1") {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
 			p := newProgramOn(t, "{type: sqlite}", scheduling(`{"text":"call Ann","in":"1h"}`, `{"text":"call Bob","in":"1h"}`, `{"text":"call Eve","in":"1h"}`))
