@@ -2,10 +2,12 @@ package crash_test
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -193,7 +195,17 @@ var built = sync.OnceValues(func() (string, error) {
 	return bin, nil
 })
 
+// atOnce is how many tests run at once, unless go test says it. They wait most of the time, for
+// timers, leases and starts, and would leave two cores idle.
+const atOnce = 4
+
 func TestMain(m *testing.M) {
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	if !said {
+		_ = flag.Set("test.parallel", strconv.Itoa(max(atOnce, runtime.GOMAXPROCS(0))))
+	}
 	code := m.Run()
 	pgtest.Stop()
 	if builtIn != "" {
@@ -263,16 +275,20 @@ func (c *campaign) start(at string) *exec.Cmd {
 	return cmd
 }
 
-func TestCampaign(t *testing.T) { runCampaign(t, "sqlite", "crash", wanted(t, 24)) }
+func TestCampaign(t *testing.T) {
+	besideOthers(t)
+	runCampaign(t, "sqlite", "crash", wanted(t, 15))
+}
 
 // TestWebhookCampaign is the same with Telegram calling, instead of being polled.
 func TestWebhookCampaign(t *testing.T) {
+	besideOthers(t)
 	c := &campaign{listen: testkit.FreeAddress(t)}
 	channel := c.telegram(t, placesOf(chats))
 	hook := fmt.Sprintf(`, webhook: {url: "http://%s", secret: a-secret-of-this-campaign}}`, c.listen)
 	c.prepare(t, "sqlite", strings.TrimSuffix(channel, "}")+hook)
 	c.lengthy = true
-	c.run(wanted(t, 20), "crash-webhook", c.telegramLines)
+	c.run(wanted(t, 9), "crash-webhook", c.telegramLines)
 	if polls := c.api.Count("getUpdates"); polls > 0 {
 		t.Errorf("the daemon polled %d times, want a webhook alone", polls)
 	}

@@ -252,6 +252,7 @@ func TestCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: no cluster")
 	}
+	t.Parallel()
 	long, _ := time.ParseDuration(os.Getenv("DRAGOMAN_CLUSTER"))
 	c := newCluster(t, 3, seeded(t), networks...)
 	c.long = long > 0

@@ -234,6 +234,7 @@ func TestEraseKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: builds the program")
 	}
+	t.Parallel()
 	bin := build(t)
 	for _, store := range []string{"sqlite", "file"} {
 		for n, step := range eraseSteps {

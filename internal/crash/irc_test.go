@@ -225,8 +225,9 @@ func (c *ircCampaign) heard(chat int, sent []int, rows []row) (heard []int) {
 }
 
 func TestIRCCampaign(t *testing.T) {
+	besideOthers(t)
 	c := newIRCCampaign(t)
-	c.run(wanted(t, 12), "crash-irc", func(v verdict) []line {
+	c.run(wanted(t, 6), "crash-irc", func(v verdict) []line {
 		kicks := 0
 		for _, list := range c.kicks {
 			kicks += len(list)

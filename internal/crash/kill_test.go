@@ -34,6 +34,15 @@ func wanted(t *testing.T, otherwise int) int {
 	return n
 }
 
+// besideOthers lets a campaign run at the same time as other tests. "make crash" measures it, so
+// it is alone there.
+func besideOthers(t *testing.T) {
+	t.Helper()
+	if wanted(t, 0) == 0 {
+		t.Parallel()
+	}
+}
+
 // stepsOf are the steps at which a test kills a daemon of its own: with "make crash" all, and with
 // the ordinary tests every third, from the second on. A short run skips the test.
 func stepsOf(t *testing.T, all ...string) (some []string) {
@@ -58,11 +67,12 @@ func (c *campaign) disturb(kills int) (atStep map[string]int, random int) {
 	around.Go(func() { c.trouble(ctx) })
 	around.Go(func() { c.troubleTopics(ctx) })
 	atStep = make(map[string]int)
+	order := c.dice.kills.Perm(len(steps)) // a campaign with few kills has other steps each time
 	for i := range kills {
 		// Two of three kills are at a step, each step in its turn.
 		step := ""
 		if i%3 != 2 {
-			step = steps[(i-i/3)%len(steps)]
+			step = steps[order[(i-i/3)%len(steps)]]
 		}
 		if c.killed(step) {
 			atStep[step]++

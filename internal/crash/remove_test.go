@@ -69,6 +69,7 @@ func TestRemovalsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: builds the program")
 	}
+	t.Parallel()
 	bin := build(t)
 	for _, store := range []string{"sqlite", "file"} {
 		for i := range removals[0].steps {

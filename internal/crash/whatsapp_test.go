@@ -124,11 +124,12 @@ func (c *whatsappCampaign) copies() (n int) {
 }
 
 func TestWhatsAppCampaign(t *testing.T) {
+	besideOthers(t)
 	c := newWhatsAppCampaign(t)
 	patience, done := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer done()
 	c.login(patience)
-	v := c.run(wanted(t, 16), "crash-whatsapp", func(verdict) []line {
+	v := c.run(wanted(t, 9), "crash-whatsapp", func(verdict) []line {
 		return []line{
 			{"messages changed afterwards", c.talk.edits},
 			{"messages taken back", c.talk.takes},
