@@ -25,7 +25,12 @@
 // Sources: ECMA-376 (docx, pptx, xlsx), OpenDocument 1.3, EPUB 3.3.
 package documents
 
-import "errors"
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io"
+)
 
 // Kind is what a document is.
 type Kind string
@@ -68,4 +73,101 @@ var Usual = Limits{
 	Piece:   1 << 20,
 	Depth:   1_000,
 	Text:    4 << 20,
+}
+
+// reader turns one kind into text.
+type reader func(*archive, *output) error
+
+// readers are all of them, with the part by which each kind is known.
+var readers = map[Kind]reader{}
+
+// Read writes the text of the document in r, which has size bytes, to w, and says what
+// it was. The errors are in the package's table: several of them come after a part of
+// the text was written.
+func Read(w io.Writer, r io.ReaderAt, size int64, limits Limits) (Kind, error) {
+	a, err := open(r, size, limits)
+	if err != nil {
+		return "", err
+	}
+	kind, err := a.kind()
+	if err != nil {
+		return "", err
+	}
+	out := &output{to: w, left: limits.Text}
+	if err := readers[kind](a, out); err != nil {
+		return kind, err
+	}
+	return kind, out.end()
+}
+
+// marks are the parts by which the kinds of Microsoft's family are known. Where such a
+// part lies is said by another one in theory, and always here in practice.
+var marks = []struct {
+	part string
+	kind Kind
+}{
+	{"word/document.xml", Docx},
+	{"ppt/presentation.xml", Pptx},
+	{"xl/workbook.xml", Xlsx},
+}
+
+// types are what the first part of the other kinds says, with templates.
+var types = map[string]Kind{
+	"application/vnd.oasis.opendocument.text":                  Odt,
+	"application/vnd.oasis.opendocument.text-template":         Odt,
+	"application/vnd.oasis.opendocument.spreadsheet":           Ods,
+	"application/vnd.oasis.opendocument.spreadsheet-template":  Ods,
+	"application/vnd.oasis.opendocument.presentation":          Odp,
+	"application/vnd.oasis.opendocument.presentation-template": Odp,
+	"application/epub+zip":                                     Epub,
+}
+
+// kind looks at what is in the archive.
+func (a *archive) kind() (Kind, error) {
+	for _, m := range marks {
+		if a.has(m.part) {
+			return m.kind, nil
+		}
+	}
+	if !a.has("mimetype") {
+		return "", ErrKind
+	}
+	said, err := a.small("mimetype")
+	if err != nil {
+		return "", err
+	}
+	kind, ok := types[said]
+	if !ok {
+		return "", ErrKind
+	}
+	return kind, nil
+}
+
+// open reads the archive's list.
+func open(r io.ReaderAt, size int64, limits Limits) (*archive, error) {
+	head := make([]byte, 8)
+	n, err := r.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("documents: read: %w", err)
+	}
+	switch begin := string(head[:n]); {
+	case begin == oleHead:
+		return nil, oleError(r, size)
+	case n < 4 || begin[:4] != "PK\x03\x04":
+		return nil, ErrKind
+	}
+	z, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	if len(z.File) > limits.Entries {
+		return nil, fmt.Errorf("%w: %d files in one, at most %d are read", ErrTooLarge, len(z.File), limits.Entries)
+	}
+	a := &archive{files: make(map[string]*zip.File, len(z.File)), limits: limits, left: limits.Total}
+	for _, f := range z.File {
+		if _, twice := a.files[f.Name]; !twice {
+			a.files[f.Name] = f
+		}
+	}
+	return a, nil
 }
