@@ -79,7 +79,10 @@ var Usual = Limits{
 type reader func(*archive, *output) error
 
 // readers are all of them, with the part by which each kind is known.
-var readers = map[Kind]reader{Docx: readDocx, Pptx: readPptx, Xlsx: readXlsx}
+var readers = map[Kind]reader{
+	Docx: readDocx, Pptx: readPptx, Xlsx: readXlsx,
+	Odt: readODF, Ods: readODF, Odp: readODF, Epub: readEpub,
+}
 
 // Read writes the text of the document in r, which has size bytes, to w, and says what
 // it was. The errors are in the package's table: several of them come after a part of
