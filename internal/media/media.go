@@ -194,7 +194,7 @@ func alphanumeric(s string) bool {
 // file must not.
 var extensions = map[string]string{
 	"image/jpeg": ".jpg", "image/png": ".png", "image/gif": ".gif", "image/webp": ".webp", "image/heic": ".heic",
-	"audio/ogg": ".ogg", "audio/mpeg": ".mp3", "audio/mp4": ".m4a", "audio/aac": ".aac", "audio/wav": ".wav",
+	"audio/ogg": ".ogg", "audio/mpeg": ".mp3", "audio/mp4": ".m4a", "audio/aac": ".aac", "audio/wav": ".wav", "audio/webm": ".webm",
 	"video/mp4": ".mp4", "video/webm": ".webm", "video/quicktime": ".mov",
 	"application/pdf": ".pdf", "application/json": ".json", "application/xml": ".xml", "application/zip": ".zip",
 	"text/plain": ".txt", "text/markdown": ".md", "text/csv": ".csv", "text/html": ".html", "text/xml": ".xml",

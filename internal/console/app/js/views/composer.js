@@ -7,6 +7,7 @@ import { keepDraft, say } from "../outbox.js";
 import { network } from "../parts/avatar.js";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
+import { Lazily } from "../parts/lazily.js";
 import { Segments } from "../parts/segments.js";
 import { speakUp, toast, trouble } from "../parts/toast.js";
 import { useStore } from "../store.js";
@@ -20,6 +21,8 @@ import { titleOf } from "./row.js";
 /** @type {import("../types.js").Attached[]} */
 const none = [];
 const touch = matchMedia("(pointer: coarse)");
+const recorder = () => import("./recorder.js").then((m) => m.Recorder);
+const canRecord = "mediaDevices" in navigator && "MediaRecorder" in window; // plain http has no microphone
 
 // composes: the key belongs to an input method, which writes Japanese, say.
 const composes = (/** @type {KeyboardEvent} */ event) => event.isComposing || event.keyCode === 229;
@@ -46,6 +49,7 @@ export function Composer({ of: c, growing, quote = "", setQuote, editing, stopEd
   const takesFiles = useStore((s) => Boolean(s.me?.max_file)) && c.own;
   const chooser = useRef(/** @type {HTMLInputElement | null} */ (null));
   const [over, setOver] = useState(false);
+  const [recording, record] = useState(false);
   const box = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const before = useRef("");
   const [as, setAs] = useState("assistant");
@@ -116,17 +120,18 @@ export function Composer({ of: c, growing, quote = "", setQuote, editing, stopEd
       <${Attached} of=${files} talkKey=${c.key} />
       <label class="unseen" for="text">${t("Write a message")}</label>
       <textarea id="text" ref=${box} rows="1" dir="auto" enterkeyhint=${touch.matches ? "enter" : "send"} value=${draft} placeholder=${hint} onInput=${(/** @type {any} */ e) => keepDraft(c.key, e.currentTarget.value)} onKeyDown=${press} onPaste=${paste} />
-      <div class="line">
+      ${recording ? html`<${Lazily} load=${recorder} props=${{ give: (/** @type {File} */ file) => add([file]), close: () => { record(false); box.current?.focus(); } }} />` : html`<div class="line">
         ${takesFiles && html`<${Button} icon="paperclip" kind="quiet round" label=${t("Attach files")} onClick=${() => chooser.current?.click()} />
-          <input type="file" multiple hidden ref=${chooser} onChange=${(/** @type {any} */ e) => { add([...e.currentTarget.files]); e.currentTarget.value = ""; }} />`}
+          <input type="file" multiple hidden ref=${chooser} onChange=${(/** @type {any} */ e) => { add([...e.currentTarget.files]); e.currentTarget.value = ""; }} />
+          ${canRecord && html`<${Button} icon="mic" kind="quiet round" label=${t("Record a voice message")} onClick=${() => record(true)} />`}`}
         <span class="grow" />
         ${!others && html`<${ModelChip} own=${c.model ?? ""} chosen=${model} choose=${setModel} />`}
         ${growing && empty ? html`<${Button} icon="square" kind="round stop" label=${t("Stop the answer (Esc)")} onClick=${() => stop(c.key).catch(trouble)} />`
     : html`<button class="button primary round icononly" disabled=${empty} aria-label=${sends} title=${sends}><${Icon} name="arrow-up" small /></button>`}
-      </div>
+      </div>`}
     </div>
     ${over && html`<div class="drop">${t("Drop files here")}</div>`}
-    <p class="hint">${t("Enter sends · Shift+Enter starts a new line · ? shows all keys")}</p></div>
+    <p class="hint">${t("Enter sends · Shift+Enter starts a new line · ? shows all keys")}${takesFiles && !isSecureContext && html` · ${t("A voice can be recorded only over https")}`}</p></div>
   </form>`;
 }
 
