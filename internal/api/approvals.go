@@ -135,13 +135,14 @@ func (s *server) seesApproval(ctx context.Context, who actions.Who, q actions.Qu
 	return sight.May, err
 }
 
-// decidesUnread reports whether the caller may decide q in a talk that they can read along,
-// and have not asked for. A list then has it without its words, as it has the talk.
-func (s *server) decidesUnread(ctx context.Context, who actions.Who, q actions.Question) (bool, error) {
+// decidesUnread reports whether the caller may decide what is asked in a talk that they can
+// read along, and have not asked for. A list then has it without its words, as it has the
+// talk.
+func (s *server) decidesUnread(ctx context.Context, who actions.Who, chat channels.Key) (bool, error) {
 	if !who.Operator {
 		return false, nil
 	}
-	sight, err := s.Reads.Of(ctx, caller(ctx), q.Chat)
+	sight, err := s.Reads.Of(ctx, caller(ctx), chat)
 	return sight.May, err
 }
 
@@ -174,7 +175,7 @@ func (s *server) approvals(ctx context.Context, q ApprovalQuery) (Page[Approval]
 		if !sees {
 			one.Shown = ""
 			one.Why = ""
-			sees, err = s.decidesUnread(ctx, who, one)
+			sees, err = s.decidesUnread(ctx, who, one.Chat)
 		}
 		if err != nil {
 			return Page[Approval]{}, err

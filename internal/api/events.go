@@ -175,6 +175,9 @@ func (s *server) eventSight(ctx context.Context, e *stream.Event, named bool) (b
 		return sight.May, err
 	}
 	sight, err := s.sight(ctx, e.Key)
+	if err == nil && !sight.May && e.Event == stream.ApprovalChange {
+		return s.decidesUnread(ctx, s.deciding(ctx), e.Key) // as the list has it
+	}
 	return sight.May, err
 }
 
