@@ -14,6 +14,7 @@ export async function begin() {
     if (online !== now().online) change({ online });
     if (online) flush();
   } });
+  setTimeout(() => import("./waiting.js").then((m) => m.begin(), () => {}), 2000);
   get("models").then((page) => change({ models: page.data }), () => {});
 }
 

@@ -78,6 +78,24 @@
  */
 
 /**
+ * WaitingItem is one thing that waits. kind is approval, pairing, channel, dead, job or
+ * budget; of is what the server says of it.
+ * @typedef {{id: string, kind: string, at: string, of: any}} WaitingItem
+ */
+
+/**
+ * Waiting is what waits for this person, what was decided, which items they put off, and
+ * which questions somebody else has just decided.
+ * @typedef {object} Waiting
+ * @property {WaitingItem[]} items
+ * @property {Approval[]} decided
+ * @property {import("../../../../docs/openapi.js").Pairing[]} paired
+ * @property {string[]} later
+ * @property {Approval[]} settled
+ * @property {Error} [problem]
+ */
+
+/**
  * State is all that the page knows.
  * @typedef {object} State
  * @property {Me} [me]
@@ -89,6 +107,7 @@
  * @property {Record<string, string>} drafts by key
  * @property {Unsent[]} unsent
  * @property {Record<string, Attached[]>} attached by key
+ * @property {Waiting} [waiting] read a moment after the first view is there
  */
 
 export {};
