@@ -14,14 +14,28 @@ const deadFor = 600; // ms
 /** @type {Record<string, string>} */
 const ends = { allowed: "Allowed", used: "Allowed", denied: "Denied", expired: "It expired", closed: "It is not asked any more" };
 
-/** @param {{of: import("../types.js").Approval}} props */
-export function Approval({ of: a }) {
+// useAlive is false at first.
+export function useAlive() {
   const [alive, setAlive] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setAlive(true), deadFor);
     return () => clearTimeout(timer);
   }, []);
-  if (a.state !== "pending") return html`<p class="meta rowline"><${Icon} name=${a.state === "denied" ? "x" : "check"} small />${a.by ? t("{0} by {1}: {2}", t(ends[a.state] ?? a.state), a.by, a.tool) : `${t(ends[a.state] ?? a.state)}: ${a.tool}`}</p>`;
+  return alive;
+}
+
+// ended says how a question ended, and by whom.
+/** @param {import("../types.js").Approval} a */
+export function ended(a) {
+  const word = t(ends[a.state] ?? a.state);
+  const by = a.by_name || a.by;
+  return by ? t("{0} by {1}", a.always ? t("Always allowed") : word, by) : word;
+}
+
+/** @param {{of: import("../types.js").Approval}} props */
+export function Approval({ of: a }) {
+  const alive = useAlive();
+  if (a.state !== "pending") return html`<p class="meta rowline"><${Icon} name=${a.state === "denied" ? "x" : "check"} small />${ended(a)}: ${a.tool}</p>`;
   const answer = async (/** @type {string} */ word) => {
     if (!alive) return;
     try {

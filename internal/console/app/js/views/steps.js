@@ -38,7 +38,7 @@ function Step({ of: s, growing }) {
 
 // brief is the first text among a call's arguments.
 /** @param {string} input */
-function brief(input) {
+export function brief(input) {
   const first = Object.values(parsed(input) ?? {}).find((value) => typeof value === "string");
   return first === undefined ? "" : String(first).slice(0, 200);
 }

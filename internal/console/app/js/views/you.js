@@ -1,0 +1,78 @@
+// For you: what waits for this person, and what was decided.
+
+import { html, useEffect, useState } from "../../vendor/preact.js";
+import { loadList } from "../list.js";
+import { Button } from "../parts/button.js";
+import { Empty } from "../parts/empty.js";
+import { State } from "../parts/state.js";
+import { Table } from "../parts/table.js";
+import { View } from "../parts/view.js";
+import { now, useStore } from "../store.js";
+import { plural, shortTime, t, wholeTime } from "../text.js";
+import { loadWaiting, takeAllBack } from "../waiting.js";
+import { ended } from "./approval.js";
+import { Request, Settled } from "./request.js";
+import { Row } from "./row.js";
+import { brief } from "./steps.js";
+import { nameOf } from "./whose.js";
+
+/** @typedef {import("../types.js").Waiting} Waiting */
+/** @typedef {{what: string, who: string, how: string, at: string, bad?: boolean}} Decided */
+
+const mostDecided = 20;
+const mostUnread = 12;
+
+export function You() {
+  const waiting = useStore((s) => s.waiting);
+  const fresh = useStore((s) => s.list);
+  useEffect(() => {
+    loadWaiting();
+    if (!now().list.loaded) loadList();
+  }, []);
+  const rows = fresh.rows.filter((c) => c.own && (c.unread || c.waiting && !c.answering && c.last?.kind !== "question")).slice(0, mostUnread);
+  const known = waiting && (waiting.items.length || waiting.decided.length || !waiting.problem) ? waiting : undefined;
+  return html`<${View} title=${t("For you")} of=${{ data: known, problem: waiting?.problem, again: loadWaiting }} say=${t("What waits for your decision. Nothing here goes on by itself, except that approvals are denied in the end.")}>
+    ${(/** @type {Waiting} */ w) => html`<${Cards} of=${w} unread=${rows.length} />
+      ${rows.length > 0 && html`<section><header><h2 class="grow">${t("Unread and unanswered")}</h2></header>
+        <ul class="card rows plain">${rows.map((c) => html`<li key=${c.key}><${Row} of=${c} current=${false} words="" /></li>`)}</ul></section>`}
+      <${Before} of=${w} />`}
+  <//>`;
+}
+
+/** @param {{of: Waiting, unread: number}} props */
+function Cards({ of: w, unread }) {
+  const shown = w.items.filter((i) => !w.later.includes(i.id));
+  const off = w.items.length - shown.length;
+  if (!shown.length && !w.settled.length && !off && !unread) return html`<${Empty} icon="bell" title=${t("Nothing waits for you")} actions=${html`<${Notify} />`}>${t("Approvals, people who want to talk, and channels that need a hand will appear here.")}<//>`;
+  return html`<section aria-label=${t("Waiting")}>
+    ${!shown.length && !w.settled.length && html`<p class="soft">${t("Nothing waits for you")}.</p>`}
+    <div class="cards">${shown.map((i) => html`<${Request} key=${i.id} of=${i} />`)}${w.settled.map((a) => html`<${Settled} key=${a.id} of=${a} />`)}</div>
+    ${off > 0 && html`<p class="meta rowline">${plural(off, "{0} thing was put off.", "{0} things were put off.")} <button type="button" class="textbutton" onClick=${takeAllBack}>${t("Show")}</button></p>`}
+  </section>`;
+}
+
+// Notify offers notifications, where the browser has them and was not asked before.
+function Notify() {
+  const [asked, ask] = useState(!("Notification" in window) || !isSecureContext || Notification.permission !== "default");
+  if (asked) return null;
+  return html`<${Button} onClick=${() => Notification.requestPermission().then(() => ask(true))}>${t("Allow notifications")}<//>`;
+}
+
+// Before is what was decided, the newest first.
+/** @param {{of: Waiting}} props */
+function Before({ of: w }) {
+  /** @type {Decided[]} */
+  const rows = [
+    ...w.decided.map((a) => ({ what: [a.tool, brief(a.arguments)].filter(Boolean).join(": "), who: nameOf(a.key), how: ended(a), at: a.decided ?? a.until, bad: a.state === "denied" })),
+    ...w.paired.map((p) => ({ what: t("Pairing: {0} on {1}", p.name || p.person_id, p.channel), who: p.name || p.person_id, how: t("Let in"), at: p.approved ?? "" })),
+  ].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, mostDecided);
+  if (!rows.length) return null;
+  const columns = [
+    { title: t("What"), kind: "wide", cell: (/** @type {Decided} */ d) => html`<span class="mono" dir="auto">${d.what}</span>` },
+    { title: t("For"), cell: (/** @type {Decided} */ d) => html`<span dir="auto">${d.who}</span>` },
+    { title: t("Decision"), cell: (/** @type {Decided} */ d) => html`<${State} of=${d.bad ? "quiet" : "good"} icon=${d.bad ? "x" : "check"}>${d.how}<//>` },
+    { title: t("When"), cell: (/** @type {Decided} */ d) => html`<time class="soft" datetime=${d.at} title=${wholeTime(d.at)}>${shortTime(d.at)}</time>` },
+  ];
+  return html`<section><header><h2 class="grow">${t("Decided")}</h2></header><${Table} label=${t("Decided")} columns=${columns} rows=${rows} name=${(/** @type {Decided} */ d) => d.at + d.what} /></section>`;
+}
+
