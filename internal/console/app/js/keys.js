@@ -10,7 +10,7 @@ export const letters = () => kept("letters") !== false;
 export const setLetters = (on) => keep("letters", on);
 
 /** @type {Record<string, string>} */
-const places = { t: "/talk", j: "/jobs", q: "/queue", c: "/channels", h: "/health" };
+const places = { t: "/talk", f: "/you", j: "/jobs", q: "/queue", c: "/channels", h: "/health" };
 let before = "";
 
 // useKeys listens for keys while a view is drawn.

@@ -2,6 +2,7 @@
 
 import { html, useState } from "../../vendor/preact.js";
 import { keep } from "../kept.js";
+import { Button } from "../parts/button.js";
 import { Count } from "../parts/count.js";
 import { Icon } from "../parts/icon.js";
 import { Dialog } from "../parts/dialog.js";
@@ -11,9 +12,14 @@ import { t } from "../text.js";
 
 const mark = new URL("../../mark.svg", import.meta.url).pathname;
 
+// waitsFor is how many things wait that were not put off.
+/** @param {import("../types.js").Waiting} [w] */
+export const waitsFor = (w) => (w ? w.items.filter((i) => !w.later.includes(i.id)).length : 0);
+
 /** @param {{current: string, keys: () => void}} props */
 export function Nav({ current, keys }) {
   const unread = useStore((s) => s.list.rows.filter((c) => c.own && c.unread).length);
+  const waiting = useStore((s) => waitsFor(s.waiting));
   const scope = useStore((s) => s.me?.scope);
   const [more, showMore] = useState(false);
   const session = useStore((s) => s.me?.token && s.me.token !== "http.identities"); // a proxy's login ends at the proxy
@@ -21,15 +27,16 @@ export function Nav({ current, keys }) {
   const rest = mine(scope).filter((p) => !p.phone);
   return html`<nav class="nav" aria-label=${t("Main")}>
     <a class="brand" href="/talk" tabindex="-1" aria-hidden="true"><img src=${mark} alt="" /><span>Dragoman</span></a>
-    ${mine(scope).map((p) => html`<a class=${p.phone ? "" : "rest"} href=${`/${p.view}`} aria-current=${current === p.view ? "page" : null}><${Icon} name=${p.icon} /><span>${t(p.title)}</span><${Count} of=${p.view === "talk" ? unread : 0} label=${t("unread")} /></a>`)}
-    ${rest.length > 0 && html`<button type="button" class="tab more" aria-haspopup="dialog" onClick=${() => showMore(true)}><${Icon} name="menu" /><span>${t("More")}</span></button>`}
+    ${mine(scope).map((p, i, all) => html`${p.scope !== "chat" && all[i - 1].scope === "chat" && html`<span class="group">${t("Operate")}</span>`}<a class=${p.phone ? "" : "rest"} href=${`/${p.view}`} aria-current=${current === p.view ? "page" : null}><${Icon} name=${p.icon} /><span>${t(p.title)}</span><${Count} of=${p.view === "talk" ? unread : p.view === "you" ? waiting : 0} warn=${p.view === "you"} label=${p.view === "you" ? t("waiting") : t("unread")} /></a>`)}
+    <button type="button" class="tab more" aria-haspopup="dialog" onClick=${() => showMore(true)}><${Icon} name="menu" /><span>${t("More")}</span></button>
     <div class="foot">
       <button type="button" class="tab" onClick=${switchTheme}><${Icon} name="sun-moon" /><span>${t("Theme")}</span></button>
-      <button type="button" class="tab keysbutton" onClick=${keys}><${Icon} name="keyboard" /><span>${t("Keys")}</span></button>
+      <button type="button" class="tab" onClick=${keys}><${Icon} name="keyboard" /><span>${t("Keys")}</span></button>
       ${leave("tab")}
     </div>
     <${Dialog} title=${t("More")} open=${more} close=${() => showMore(false)}><ul class="stack" onClick=${() => showMore(false)}>
       ${rest.map((p) => html`<li><a class="button quiet" href=${`/${p.view}`}><${Icon} name=${p.icon} small />${t(p.title)}</a></li>`)}
+      <li><${Button} icon="sun-moon" kind="quiet" onClick=${switchTheme}>${t("Theme")}<//></li>
       <li>${leave("button quiet")}</li>
     </ul><//>
   </nav>`;

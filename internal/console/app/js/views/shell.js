@@ -10,7 +10,7 @@ import { useRoute } from "../router.js";
 import { useStore } from "../store.js";
 import { t } from "../text.js";
 import { Lazy } from "./lazy.js";
-import { Nav } from "./nav.js";
+import { Nav, waitsFor } from "./nav.js";
 
 const sheet = () => import("./keysheet.js").then((module) => module.Keys);
 
@@ -20,7 +20,8 @@ export function Shell() {
   const unread = useStore((s) => s.list.rows.filter((c) => c.own && c.unread).length);
   const [keys, showKeys] = useState(false);
   useKeys(() => showKeys(true));
-  useEffect(() => { document.title = unread ? `(${unread}) Dragoman` : "Dragoman"; }, [unread]);
+  const news = unread + useStore((s) => waitsFor(s.waiting));
+  useEffect(() => { document.title = news ? `(${news}) Dragoman` : "Dragoman"; }, [news]);
   useEffect(() => {
     if (document.activeElement === document.body || !document.activeElement) focusMain();
   }, [route.view, route.key, route.details]);
