@@ -220,6 +220,9 @@ func (d *Door) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	w := respond.Watch(to)
 	defer func() { d.opts.Served(r.Pattern, w.Code()) }()
 	harden(w.Header())
+	if d.isPlain(r) {
+		w.Header().Del("Cross-Origin-Opener-Policy")
+	}
 	missing := respond.Missing(d.mux, r)
 	if missing == nil {
 		d.mux.ServeHTTP(w, r)
@@ -267,6 +270,16 @@ func harden(h http.Header) {
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
+// isPlain reports whether r surely came over http under a name that is not loopback. Browsers
+// ignore Cross-Origin-Opener-Policy there, and say so in their console for every page.
+func (d *Door) isPlain(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = strings.Trim(r.Host, "[]")
+	}
+	return !isLoopback(host) && !d.proxies.isSecure(r) && !d.isForwarded(r)
 }
 
 // session tells the page who it is, and whether there is a session to end.

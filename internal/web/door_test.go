@@ -145,6 +145,23 @@ func TestLoopbackWithoutToken(t *testing.T) {
 	}
 }
 
+// Browsers heed Cross-Origin-Opener-Policy on https and loopback. Elsewhere they ignore it, and
+// say so in their console.
+func TestOpenerPolicy(t *testing.T) {
+	c := open(t, token)
+	for host, want := range map[string]string{
+		"Host: 127.0.0.1:8787": "same-origin", "Host: localhost": "same-origin", "Host: [::1]:8787": "same-origin",
+		"Host: box.example:8787": "", "Host: 192.168.1.5": "",
+	} {
+		if got := ask(c, "GET", "/login", nil, host).Header().Get("Cross-Origin-Opener-Policy"); got != want {
+			t.Errorf("%s gets %q, want %q", host, got, want)
+		}
+	}
+	if got := ask(c, "GET", "/login", nil, "Host: box.example", "X-Forwarded-For: 203.0.113.7").Header().Get("Cross-Origin-Opener-Policy"); got != "same-origin" {
+		t.Errorf("behind a proxy, which may speak TLS, the header is %q", got)
+	}
+}
+
 func TestWithToken(t *testing.T) {
 	c := open(t, token)
 	far := []string{"Host: box.example:8787", "Remote: 203.0.113.7:5"}
