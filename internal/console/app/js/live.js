@@ -11,8 +11,10 @@ import { reload, reloadSoon } from "./talk.js";
 export async function begin() {
   change({ me: await get("me") });
   follow({ on: heard, onState: (online) => {
+    const back = online && !now().online;
     if (online !== now().online) change({ online });
     if (online) flush();
+    if (back) everything(); // an answer to what was heard before may have been lost
   } });
   setTimeout(() => import("./waiting.js").then((m) => m.begin(), () => {}), 2000);
   get("models").then((page) => change({ models: page.data }), () => {});

@@ -18,7 +18,9 @@ export class Stream {
     this.tries = 0;
     this.open = true;
     this.soon = () => this.tries > 0 && this.hurry?.();
+    this.doubt = () => this.stop?.abort(); // a broken connection can look whole for long
     addEventListener("online", this.soon);
+    addEventListener("offline", this.doubt);
     document.addEventListener("visibilitychange", this.soon);
     this.run();
   }
@@ -28,6 +30,7 @@ export class Stream {
     this.stop?.abort();
     this.hurry?.();
     removeEventListener("online", this.soon);
+    removeEventListener("offline", this.doubt);
     document.removeEventListener("visibilitychange", this.soon);
   }
 
