@@ -83,6 +83,12 @@ func (w *walker) middle(node cdp.BackendNodeID) (x, y float64) {
 // types writes into a field that is found by its name.
 func (w *walker) types(field, text string) {
 	w.t.Helper()
-	call(w, dom.Focus, dom.FocusParams{BackendNodeID: w.find("textbox", field).node})
+	w.typesInto("textbox", field, text)
+}
+
+// typesInto is types for a field with another role, like searchbox.
+func (w *walker) typesInto(role, field, text string) {
+	w.t.Helper()
+	call(w, dom.Focus, dom.FocusParams{BackendNodeID: w.find(role, field).node})
 	w.press(text)
 }

@@ -1,6 +1,8 @@
 package story_test
 
 import (
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -80,7 +82,13 @@ func walkPlan() plan {
 // All of it came in through its networks and its API.
 func lived(t *testing.T) *daemon {
 	t.Helper()
-	h := newHouse(t, walkPlan())
+	return livedIn(t, walkPlan())
+}
+
+// livedIn is lived in a house of another plan.
+func livedIn(t *testing.T, p plan) *daemon {
+	t.Helper()
+	h := newHouse(t, p)
 	d := h.start()
 	h.tell(ann, "How does a sundial work?")
 	h.tell(ann, "there is no key")
@@ -97,21 +105,65 @@ func lived(t *testing.T) *daemon {
 			t.Fatal(err)
 		}
 	}
-	testkit.Eventually(t, "the house to be as the walks want it", func() bool {
+	testkit.Eventually(t, "a call to wait for a yes", func() bool {
 		waiting, err := api.ListApprovals.Call(t.Context(), d.admin, api.ApprovalQuery{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, key := range []string{"telegram:71", "telegram:-100200"} {
-			if _, err := api.ReadConversation.Call(t.Context(), d.admin, api.About{Key: channels.MustKey(key)}); err != nil {
-				return false
-			}
-		}
+		return err == nil && len(waiting.Data) > 0
+	})
+	for _, key := range []string{"telegram:71", "telegram:-100200"} {
+		testkit.Eventually(t, "the conversation "+key, func() bool {
+			_, err := api.ReadConversation.Call(t.Context(), d.admin, api.About{Key: channels.MustKey(key)})
+			return err == nil
+		})
+	}
+	testkit.Eventually(t, "a delivery that is refused", func() bool {
 		queue, err := api.ListQueue.Call(t.Context(), d.admin, api.Limited{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(waiting.Data) > 0 && slices.ContainsFunc(queue.Data, func(i api.QueueItem) bool { return i.Kind == "out" && i.Error != "" })
+		return err == nil && slices.ContainsFunc(queue.Data, func(i api.QueueItem) bool { return i.Kind == "out" && i.Error != "" })
 	})
 	return d
+}
+
+// kill ends the daemon as a crash does.
+func (d *daemon) kill() {
+	d.t.Helper()
+	d.over = true
+	if err := d.cmd.Process.Kill(); err != nil {
+		d.t.Fatal(err)
+	}
+	<-d.ended
+}
+
+// holder is the cookie of somebody who logged in with a token of a scope.
+func (d *daemon) holder(scope, person string) string {
+	d.t.Helper()
+	made, err := api.CreateToken.Call(d.t.Context(), d.admin, api.NewToken{Name: "walk-" + scope, Person: person, Scope: scope})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return d.loggedIn(made.Secret)
+}
+
+// loggedIn is the cookie of a session that a token begins.
+func (d *daemon) loggedIn(token string) string {
+	d.t.Helper()
+	s, err := api.ReadStatus.Call(d.t.Context(), d.admin, api.None{})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	site := "http://" + s.Listen
+	req, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, site+"/login", strings.NewReader(url.Values{"token": {token}}.Encode()))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	req.Header.Set("Origin", site)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Close = true
+	resp, err := http.DefaultTransport.RoundTrip(req) // follows no redirect
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if len(resp.Cookies()) != 1 {
+		d.t.Fatalf("the login with a token = %s", resp.Status)
+	}
+	return resp.Cookies()[0].Name + "=" + resp.Cookies()[0].Value
 }

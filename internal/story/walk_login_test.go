@@ -14,7 +14,7 @@ import (
 // no trouble.
 func (d *daemon) stranger(browser context.Context) *walker {
 	w := d.walker(browser, "")
-	w.away = true
+	w.expect(unauthorised, conflicting)
 	return w
 }
 

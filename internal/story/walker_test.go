@@ -17,11 +17,14 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	requests "github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // pageKit is the folder with the packages that the walks need; make test-page sets it.
@@ -34,8 +37,8 @@ func pageKit(t *testing.T) string {
 	return dir
 }
 
-// chromium starts one browser for a test.
-func chromium(t *testing.T) context.Context {
+// chromium starts one browser for a test, with more options of its command line.
+func chromium(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 		chromedp.ExecPath(testkit.Need(t, "chromium")), chromedp.NoSandbox, chromedp.DisableGPU,
@@ -46,7 +49,7 @@ func chromium(t *testing.T) context.Context {
 	)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, append(options, more...)...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
@@ -61,38 +64,56 @@ type walker struct {
 	t    *testing.T
 	ctx  context.Context
 	site string
-	// away: the daemon is down on purpose, so failed requests are no trouble.
-	away bool
+
+	settling sync.WaitGroup // requests that are let go
 
 	mu       sync.Mutex
+	expected []string // what the browser may say of failed requests, word for word
 	troubles []string
 	wire     int64 // bytes received, with headers, as they were on the wire
+	mood     mood
+	held     []*requests.EventRequestPaused
 }
 
 // walker opens a tab for the holder of a session cookie, or for somebody without any.
 func (d *daemon) walker(browser context.Context, cookie string) *walker {
 	d.t.Helper()
+	return d.walkerAt(browser, "127.0.0.1", cookie)
+}
+
+// walkerAt is walker under another name of the same machine.
+func (d *daemon) walkerAt(browser context.Context, host, cookie string) *walker {
+	d.t.Helper()
 	s, err := api.ReadStatus.Call(d.t.Context(), d.admin, api.None{})
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
-	d.t.Cleanup(cancel)
-	w := &walker{t: d.t, ctx: ctx, site: "http://" + s.Listen}
-	if err := chromedp.Listen(ctx, w.listen); err != nil {
-		d.t.Fatal(err)
-	}
-	call(w, network.Enable, network.EnableParams{})
+	_, port, _ := strings.Cut(s.Listen, ":")
+	w := newTab(d.t, browser, "http://"+host+":"+port, chromedp.WithNewBrowserContext())
 	if name, value, found := strings.Cut(cookie, "="); found {
 		call(w, network.SetCookie, network.SetCookieParams{Name: name, Value: value, URL: w.site, HTTPOnly: new(true)})
 	}
+	return w
+}
+
+// newTab opens a tab: of the same profile as the one whose context it gets, unless told otherwise.
+func newTab(t *testing.T, beside context.Context, site string, options ...chromedp.ContextOption) *walker {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(beside, options...)
+	t.Cleanup(cancel)
+	w := &walker{t: t, ctx: ctx, site: site}
+	if err := chromedp.Listen(ctx, w.listen); err != nil {
+		t.Fatal(err)
+	}
+	call(w, network.Enable, network.EnableParams{})
 	w.resize(1440, 900)
-	d.t.Cleanup(w.complain)
+	t.Cleanup(w.complain)
 	return w
 }
 
 // complain fails the test if the page had something to say in its console.
 func (w *walker) complain() {
+	w.settling.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, s := range w.troubles {
@@ -112,15 +133,22 @@ func (w *walker) listen(event any) {
 		}
 		w.troubles = append(w.troubles, "threw "+words)
 	case *runtime.EventConsoleAPICalled:
-		w.troubles = append(w.troubles, fmt.Sprintf("said console.%s", e.Type))
+		words := ""
+		for _, arg := range e.Args {
+			words += " " + string(arg.Value) + arg.Description
+		}
+		w.troubles = append(w.troubles, fmt.Sprintf("said console.%s%s", e.Type, words))
 	case *page.EventJavascriptDialogOpening:
 		w.troubles = append(w.troubles, "a dialog opened: "+e.Message)
 	case *log.EventEntryAdded:
-		if e.Entry.Source != log.EntrySourceNetwork || !w.away {
+		if e.Entry.Source != log.EntrySourceNetwork || !slices.Contains(w.expected, e.Entry.Text) {
 			w.troubles = append(w.troubles, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
 		}
 	case *network.EventLoadingFinished:
 		w.wire += int64(e.EncodedDataLength)
+	case *requests.EventRequestPaused:
+		w.held = append(w.held, e)
+		w.settle()
 	}
 }
 
@@ -213,10 +241,20 @@ func (w *walker) reads(words string) {
 	w.until(fmt.Sprintf("%q on the page", words), `document.body.innerText.includes(`+string(quoted)+`)`)
 }
 
-// press presses the keys of a text: kb.Enter is Enter.
+// press presses the keys of a text: kb.Enter is Enter. A key and its letter are one event, as
+// from a keyboard, so a page that takes the key gets no letter.
 func (w *walker) press(keys string) {
 	w.t.Helper()
-	w.do(chromedp.KeyEvent(keys))
+	for _, r := range keys {
+		events := kb.Encode(r)
+		if len(events) == 3 {
+			events[0].Text, events[0].UnmodifiedText = events[1].Text, events[1].UnmodifiedText
+			events = []*input.DispatchKeyEventParams{events[0], events[2]}
+		}
+		for _, e := range events {
+			call(w, input.DispatchKeyEvent, *e)
+		}
+	}
 }
 
 // resize gives the screen a size in CSS pixels. Narrow ones are a phone's.
