@@ -13,7 +13,7 @@ const inSight = new IntersectionObserver((/** @type {IntersectionObserverEntry[]
   for (const { isIntersecting, target } of seen) {
     if (!isIntersecting) continue;
     inSight.unobserve(target);
-    (target.className === "block" ? colour : set)(target);
+    (target.className === "block" ? colour : set)(target).catch(() => marked.delete(target)); // without a network it stays plain, until it is drawn again
   }
 }, /** @type {IntersectionObserverInit} */ ({ rootMargin: ahead, scrollMargin: ahead }));
 
