@@ -81,6 +81,9 @@ type Options struct {
 	// Unfinished counts the occurrences of a job that were fired and have no
 	// answer yet. Without it every occurrence is fired and waits its turn.
 	Unfinished func(ctx context.Context, job string) (int, error)
+	// Paused returns why a job is not to run, "" if it is. Its occurrences are skipped.
+	// Default: none is paused.
+	Paused func(ctx context.Context, job string) (why string, err error)
 	// Count is called for n occurrences that were not fired, with the outcome
 	// "skipped" or "missed".
 	Count  func(job, outcome string, n int)

@@ -110,6 +110,12 @@ func (s *Scheduler) skipReason(ctx context.Context, e *compiledJob, due, now tim
 	case !e.active.contain(now):
 		return "too late for the active hours " + e.active.text, "", nil
 	}
+	if s.o.Paused != nil {
+		why, err := s.o.Paused(ctx, e.job.Name)
+		if why != "" || err != nil {
+			return why, "", err
+		}
+	}
 	if s.o.Unfinished != nil {
 		n, err := s.o.Unfinished(ctx, e.job.Name)
 		if err != nil {

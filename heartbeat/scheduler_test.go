@@ -193,6 +193,20 @@ func TestUnfinished(t *testing.T) {
 	})
 }
 
+// A job that somebody paused is skipped until it is resumed.
+func TestPaused(t *testing.T) {
+	bubble(t, func(_ *testing.T, r *rig) {
+		whys := []string{"", "Ann paused it", ""}
+		r.o.Paused = func(context.Context, string) (string, error) {
+			why := whys[0]
+			whys = whys[1:]
+			return why, nil
+		}
+		r.run(91*time.Minute, every(30*time.Minute))
+		r.want("01 00:30:00 fired", "01 01:00:00 skipped Ann paused it", "01 01:30:00 fired")
+	})
+}
+
 func TestPromptFile(t *testing.T) {
 	j := job(func(j *heartbeat.Job) { j.Prompt, j.PromptFile = "Do this:", "ws/HEARTBEAT.md" })
 	for _, test := range []struct {

@@ -17,29 +17,38 @@ import (
 // Make stores a new reminder of whoever asks, for the conversation in which they ask, and
 // says what it is.
 func (b *Book) Make(ctx context.Context, a Asker, o heartbeat.Order) (said string, err error) {
-	owner, err := a.owner()
+	r, err := b.add(ctx, a, o)
 	if err != nil {
 		return "", err
+	}
+	return b.say(ctx, a, r), nil
+}
+
+// add stores a new reminder of a.
+func (b *Book) add(ctx context.Context, a Asker, o heartbeat.Order) (r reminder, err error) {
+	owner, err := a.owner()
+	if err != nil {
+		return r, err
 	}
 	err = checkWords(o, true)
 	if err != nil {
-		return "", err
+		return r, err
 	}
 	name, zone, err := b.zoneFor(ctx, a, owner, o)
 	if err != nil {
-		return "", err
+		return r, err
 	}
-	r := reminder{owner: owner, record: record{
+	r = reminder{owner: owner, record: record{
 		Key: a.Key, Private: a.Private, Maker: a.Person, Text: strings.TrimSpace(o.Text), Prompt: strings.TrimSpace(o.Prompt),
 		Zone: name, Origins: sessions.TaintOf(a.Taint...).List(),
 	}}
 	err = b.plan(&r, o.When, zone)
 	if err != nil {
-		return "", err
+		return r, err
 	}
 	err = b.checkChat(ctx, a.Key)
 	if err != nil {
-		return "", err
+		return r, err
 	}
 	err = b.store.ChangeNotes(ctx, Kind, owner, func(have []sessions.Note) (put []sessions.Note, remove []string, err error) {
 		if len(readAll(have)) >= MaxPerson {
@@ -54,10 +63,10 @@ func (b *Book) Make(ctx context.Context, a Asker, o heartbeat.Order) (said strin
 		return []sessions.Note{n, remember}, nil, err
 	})
 	if err != nil {
-		return "", wrap("make a reminder", err)
+		return r, wrap("make a reminder", err)
 	}
 	b.changed()
-	return b.say(ctx, a, r), nil
+	return r, nil
 }
 
 // zoneFor is the zone for an order: the one that it names, which is kept, or the person's.

@@ -84,6 +84,8 @@ func (r *Runner) tidied(ctx context.Context, n sessions.Note) (after *sessions.N
 	switch {
 	case !is || rem.broken:
 		return nil, false, nil
+	case !rem.Cancelled.IsZero():
+		return nil, now.Sub(rem.Cancelled) > keepCancelled, nil
 	case rem.Done:
 		return nil, now.Sub(rem.Fired) > keepDone, nil
 	case rem.Refused:

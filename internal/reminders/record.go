@@ -34,6 +34,8 @@ type record struct {
 	// Fired is when it was delivered last. With Done it stays for a while, to be put off.
 	Fired time.Time `json:"fired,omitzero"`
 	Done  bool      `json:"done,omitempty"`
+	// Cancelled is when it was cancelled so that it can be brought back for a while; it is Done.
+	Cancelled time.Time `json:"cancelled,omitzero"`
 	// Missed is how many occurrences were not delivered since the last one that was.
 	Missed int `json:"missed,omitempty"`
 }

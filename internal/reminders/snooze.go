@@ -75,7 +75,7 @@ func (b *Book) lastFired(ctx context.Context, a Asker, owner, name string) (last
 	for _, n := range notes {
 		r, is := read(n)
 		recent := b.o.Now().Sub(r.Fired) < snoozable || name != ""
-		if !is || r.Key != a.Key || r.Fired.IsZero() || !recent {
+		if !is || r.Key != a.Key || r.Fired.IsZero() || !r.Cancelled.IsZero() || !recent {
 			continue
 		}
 		if len(last) > 0 && r.Fired.After(last[0].Fired) {
