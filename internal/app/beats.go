@@ -17,6 +17,7 @@ import (
 	"dragoman/internal/api"
 	"dragoman/internal/config"
 	"dragoman/internal/metrics"
+	"dragoman/internal/reminders"
 	"dragoman/sessions"
 )
 
@@ -26,6 +27,7 @@ const mostHeartbeatFile = 64 << 10
 // for people who ask.
 type calendar interface {
 	heartbeat.Ledger
+	reminders.Store
 	Occurrences(ctx context.Context, job string, limit int) ([]sessions.Occurrence, error)
 }
 
@@ -72,7 +74,7 @@ func (b *beats) replace(cfg *config.Config) error {
 		}
 	}
 	s, err := heartbeat.New(jobs, b.store, heartbeat.Options{
-		Logger: b.log, ReadFile: b.readFile, Unfinished: b.unfinished, Count: b.count,
+		Logger: b.log, ReadFile: b.readFile, Unfinished: b.unfinished, Paused: b.paused, Count: b.count,
 	})
 	if err != nil {
 		return fmt.Errorf("app: %w", err)
@@ -175,12 +177,8 @@ func (b *beats) Jobs(ctx context.Context) ([]api.Job, error) {
 		if j.Next, _, err = b.store.NextDue(ctx, c.Name); err != nil {
 			return nil, err
 		}
-		last, err := b.store.Occurrences(ctx, c.Name, 1)
-		if err != nil {
+		if j.Paused, err = b.paused(ctx, c.Name); err != nil {
 			return nil, err
-		}
-		if len(last) > 0 {
-			j.Last = new(api.Occurrence(last[0]))
 		}
 		list = append(list, j)
 	}

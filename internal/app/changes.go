@@ -99,6 +99,8 @@ func (f filing) tellNotes(kind, owner string, names []string) {
 			}
 		}
 		f.publish(e)
+	case pausedKind:
+		f.publish(stream.Event{Event: stream.JobChange, Job: sessions.JobOf(owner)})
 	case people.TokenKind:
 		f.publish(stream.Event{Event: stream.TokenChange})
 	case people.LinkKind:

@@ -49,6 +49,8 @@ var lives = map[string]life{
 	"reminder": {due: 90 * day, most: 200},
 	// A person's zone is true until they say another.
 	"zone": {most: 1},
+	// A job that somebody paused stays so until somebody resumes it.
+	"job-paused": {most: 1},
 	// Who wrote in which conversation: see owners.go. It ends with either of them.
 	talkKind: {},
 	// What a program's repeat of a request needs ends at its Due, at most a day later.
