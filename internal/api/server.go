@@ -38,7 +38,9 @@ type Options struct {
 	PageURL func() string
 	// Jobs is nil where jobs cannot be listed or run.
 	Jobs Scheduler
-	Info func() Info
+	// Reminders is nil where none can be made or changed.
+	Reminders Reminders
+	Info      func() Info
 	// Channels lists the channels by name. Nil: no daemon runs, and there are none.
 	Channels func() []Channel
 	// Nodes lists the nodes that share the store. Nil: it is not shared.
