@@ -478,17 +478,24 @@ export interface HitPage {
   /** Next is the "after" of the next page. "": this is the last one. */
   next?: string;
 }
-/** Job is a job as lists show it: a configured one, or a reminder that somebody made by talking, whose name is like telegram:42/r7. The words of reminders are not listed. */
+/** Job is a job as lists show it: a configured one, or a reminder that somebody made, whose name is like telegram:42/r7. */
 export interface Job {
   /** Last is the newest recorded occurrence. */
   last?: Occurrence;
   name: string;
   next?: string;
-  /** Paused is why a reminder is not due; "": it is. */
+  /** Own: it is a reminder of the caller. Only they see its Text; with Prompt it is a task. */
+  own?: boolean;
+  /** Paused is why it does not run; "": it does. */
   paused?: string;
+  prompt?: boolean;
+  reminder?: boolean;
   /** "every 30m", "0 8 * * * Europe/Rome"; of reminders in words */
   schedule: string;
   target: string;
+  text?: string;
+  /** Upcoming are the due times of the next 24 hours, at most 96. */
+  upcoming?: (string)[];
 }
 /** Page is one page of a list. */
 export interface JobPage {
@@ -866,6 +873,19 @@ export interface RememberedPage {
   data: (Remembered)[];
   /** Next is the "after" of the next page. "": this is the last one. */
   next?: string;
+}
+/** Repeat says when something repeats, in the words of a calendar. */
+export interface Repeat {
+  count?: number;
+  /** Days depend on Freq. Weekly: mo to su. Monthly and yearly: 15, -1 (the last), 2mo, -1fr. */
+  days?: (string)[];
+  /** daily, weekly, monthly or yearly */
+  freq: string;
+  interval?: number;
+  /** Times are times of day, like 16:00. */
+  times?: (string)[];
+  /** the last day */
+  until?: string;
 }
 /** Restored is how much was stored. */
 export interface Restored {
@@ -1616,9 +1636,31 @@ export interface Operations {
     body: unknown;
     answer: Called;
   };
-  /** The jobs: all with the scope operate, else those that write to one's own conversations. */
+  /** The jobs and reminders, with what comes in the next 24 hours: all with the scope operate, else one's own and those that write to one's own conversations. */
   "GET /jobs": {
+    query: {
+      after?: string;
+      kind?: string;
+      limit?: number;
+      text?: string;
+    };
     answer: JobPage;
+  };
+  /** Lets a paused job or reminder run again. */
+  "DELETE /jobs/{name}/pause": {
+    path: {
+      name: string;
+    };
+    answer: void;
+  };
+  /** Pauses a job or a reminder: its due times are skipped. One's own reminders; all with the scope operate. */
+  "PUT /jobs/{name}/pause": {
+    path: {
+      name: string;
+    };
+    body: {
+    };
+    answer: void;
   };
   /** Runs a job now; its schedule does not change. */
   "POST /jobs/{name}/run": {
@@ -1762,6 +1804,55 @@ export interface Operations {
   "POST /records": {
     body: unknown;
     answer: Restored;
+  };
+  /** Makes a reminder of yours, in a conversation of yours. */
+  "POST /reminders": {
+    body: {
+      /** At, In, Every, Repeat and Zone are those of a When. */
+      at?: string;
+      every?: string;
+      in?: string;
+      /** Key is the conversation of the caller that gets it; left out: their first room. */
+      key?: Key;
+      prompt?: string;
+      repeat?: Repeat;
+      text?: string;
+      zone?: string;
+    };
+    answer: Job;
+  };
+  /** Cancels a reminder. It can be brought back for an hour. */
+  "DELETE /reminders/{name}": {
+    path: {
+      name: string;
+    };
+    answer: void;
+  };
+  /** Changes when a reminder is due or, if it is yours, what it says. A new time ends a pause. */
+  "PATCH /reminders/{name}": {
+    path: {
+      name: string;
+    };
+    body: {
+      /** At, In, Every, Repeat and Zone are those of a When. */
+      at?: string;
+      every?: string;
+      in?: string;
+      prompt?: string;
+      repeat?: Repeat;
+      text?: string;
+      zone?: string;
+    };
+    answer: Job;
+  };
+  /** Brings back a reminder that was cancelled within the last hour. */
+  "POST /reminders/{name}/restore": {
+    path: {
+      name: string;
+    };
+    body: {
+    };
+    answer: Job;
   };
   /** Messages with these words, the best first. */
   "GET /search": {

@@ -22,7 +22,8 @@ type jobsListCmd struct {
 }
 
 func (k *jobsListCmd) Run(e *env, c *cli) error {
-	return listPage(e, c, k.JSON, api.ListJobs, api.None{}, func(jobs api.Page[api.Job]) {
+	part := func(after string, limit int) api.JobQuery { return api.JobQuery{After: after, Limit: limit} }
+	return listAll(e, c, k.JSON, api.ListJobs, 0, part, func(jobs api.Page[api.Job]) {
 		if len(jobs.Data) == 0 {
 			e.say("No reminders and no jobs. People ask for reminders by talking, like \"remind me tomorrow at nine to call Ann\".")
 			e.say("Add jobs under heartbeat.jobs in the configuration, or set heartbeat.target and write HEARTBEAT.md in the workspace.")

@@ -49,6 +49,10 @@ func (j *oneJob) Jobs(context.Context) ([]api.Job, error) {
 	}}, nil
 }
 
+func (j *oneJob) Upcoming(context.Context, api.Job, time.Time) ([]time.Time, error) { return nil, nil }
+
+func (j *oneJob) PauseJob(context.Context, string, bool) error { return nil }
+
 func (j *oneJob) RunJob(_ context.Context, name string) error {
 	if name != "morning" {
 		return sessions.ErrNotFound

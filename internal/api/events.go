@@ -191,8 +191,8 @@ func (s *server) seesJob(ctx context.Context, name string) (bool, error) {
 	if own || err != nil {
 		return own, err
 	}
-	mine, err := s.jobs(ctx, None{})
-	return slices.ContainsFunc(mine.Data, func(j Job) bool { return j.Name == name }), err
+	mine, err := s.seenJobs(ctx)
+	return slices.ContainsFunc(mine, func(j Job) bool { return j.Name == name }), err
 }
 
 // untilStopping is a context that also ends when the daemon stops. The caller calls done.

@@ -2,8 +2,10 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"dragoman/channels"
@@ -11,15 +13,22 @@ import (
 	"dragoman/sessions"
 )
 
-// Job is a job as lists show it: a configured one, or a reminder that somebody made by
-// talking, whose name is like telegram:42/r7. The words of reminders are not listed.
+// Job is a job as lists show it: a configured one, or a reminder that somebody made, whose
+// name is like telegram:42/r7.
 type Job struct {
 	Name     string    `json:"name"`
 	Schedule string    `json:"schedule"` // "every 30m", "0 8 * * * Europe/Rome"; of reminders in words
 	Target   string    `json:"target"`
 	Next     time.Time `json:"next,omitzero"`
-	// Paused is why a reminder is not due; "": it is.
-	Paused string `json:"paused,omitempty"`
+	// Paused is why it does not run; "": it does.
+	Paused   string `json:"paused,omitempty"`
+	Reminder bool   `json:"reminder,omitempty"`
+	// Own: it is a reminder of the caller. Only they see its Text; with Prompt it is a task.
+	Own    bool   `json:"own,omitempty"`
+	Text   string `json:"text,omitempty"`
+	Prompt bool   `json:"prompt,omitempty"`
+	// Upcoming are the due times of the next 24 hours, at most 96.
+	Upcoming []time.Time `json:"upcoming,omitempty"`
 	// Last is the newest recorded occurrence.
 	Last *Occurrence `json:"last,omitempty"`
 }
@@ -37,9 +46,16 @@ type Occurrence struct {
 
 func occurrenceOf(o sessions.Occurrence) Occurrence { return Occurrence(o) }
 
-// Scheduler lists and runs the configured jobs.
+// Scheduler lists, runs and pauses jobs.
 type Scheduler interface {
+	// Jobs lists the configured jobs and the reminders of everybody, with their words, and
+	// without Last and Upcoming.
 	Jobs(ctx context.Context) ([]Job, error)
+	// Upcoming are the due times of a job until a time.
+	Upcoming(ctx context.Context, j Job, until time.Time) ([]time.Time, error)
+	// PauseJob keeps a job or a reminder from running, or lets it run again. Errors:
+	// sessions.ErrNotFound.
+	PauseJob(ctx context.Context, name string, on bool) error
 	// RunJob fires a job now, besides its schedule. Errors: sessions.ErrNotFound.
 	RunJob(ctx context.Context, name string) error
 }
@@ -47,6 +63,20 @@ type Scheduler interface {
 // JobName is a configured job.
 type JobName struct {
 	Name string `json:"name"`
+}
+
+// JobQuery asks for one page of jobs.
+type JobQuery struct {
+	// Kind is job (configured), reminder, or "" for both: jobs first, in their order, then
+	// reminders by name.
+	Kind string `json:"kind,omitempty"`
+	// Text must be in the name, the target or what the caller sees of the words; case does
+	// not matter.
+	Text string `json:"text,omitempty"`
+	// After is the Next of the page before.
+	After string `json:"after,omitempty"`
+	// Limit is 1 to 200; left out: a hundred.
+	Limit int `json:"limit,omitempty"`
 }
 
 // JobLimited asks for one page of the outcomes of a job's due times; "" means all jobs.
@@ -58,34 +88,92 @@ type JobLimited struct {
 	Limit int `json:"limit,omitempty"`
 }
 
-func (s *server) jobs(ctx context.Context, _ None) (Page[Job], error) {
+func (s *server) jobs(ctx context.Context, q JobQuery) (Page[Job], error) {
+	if q.Kind != "" && q.Kind != "job" && q.Kind != "reminder" {
+		return Page[Job]{}, refuse("kind", "kind is job or reminder")
+	}
+	list, err := s.seenJobs(ctx)
+	if err != nil {
+		return Page[Job]{}, err
+	}
+	number := map[string]int{}
+	for i := range list {
+		number[list[i].Name] = i
+	}
+	list = slices.DeleteFunc(list, func(j Job) bool {
+		other := q.Kind == "job" && j.Reminder || q.Kind == "reminder" && !j.Reminder
+		return other || !hasWords(q.Text, j.Name, j.Target, j.Text)
+	})
+	at := func(j Job) place {
+		if j.Reminder {
+			return place{ID: "1 " + j.Name}
+		}
+		return place{ID: fmt.Sprintf("0 %06d", number[j.Name])}
+	}
+	byID := func(a, b place) int { return strings.Compare(a.ID, b.ID) }
+	page, err := pageAfter(list, at, byID, q.After, q.Limit)
+	if err != nil {
+		return page, err
+	}
+	return page, s.completeJobs(ctx, page.Data)
+}
+
+// hasWords reports whether text, whose case does not matter, is in one of these.
+func hasWords(text string, in ...string) bool {
+	text = strings.ToLower(text)
+	return text == "" || slices.ContainsFunc(in, func(one string) bool { return strings.Contains(strings.ToLower(one), text) })
+}
+
+// seenJobs are the jobs that the caller sees, with the words of their own reminders alone.
+func (s *server) seenJobs(ctx context.Context) (seen []Job, err error) {
 	if s.Jobs == nil {
-		return pageOf[Job](nil, nil)
+		return nil, nil
 	}
 	all, err := s.Jobs.Jobs(ctx)
-	if err == nil {
-		var last []*Occurrence
-		for _, j := range all {
-			if j.Last != nil {
-				last = append(last, j.Last)
-			}
-		}
-		err = s.markWaiting(ctx, last)
-	}
-	if err != nil || caller(ctx).May(people.Operate) {
-		return pageOf(all, err)
-	}
-	var own []Job
 	for _, j := range all {
-		is, err := s.ownJob(ctx, j)
+		mine, err := s.ownReminder(ctx, j.Name)
 		if err != nil {
-			return Page[Job]{}, err
+			return nil, err
 		}
-		if is {
-			own = append(own, j)
+		here := mine || caller(ctx).May(people.Operate)
+		if !here {
+			here, err = s.ownJob(ctx, j)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !here {
+			continue
+		}
+		j.Own = mine
+		if !mine {
+			j.Text = ""
+		}
+		seen = append(seen, j)
+	}
+	return seen, err
+}
+
+// completeJobs adds what became of jobs last, and what comes.
+func (s *server) completeJobs(ctx context.Context, list []Job) error {
+	var last []*Occurrence
+	until := s.Now().Add(24 * time.Hour)
+	for i := range list {
+		j := &list[i]
+		done, err := s.Store.Occurrences(ctx, j.Name, 1)
+		if err != nil {
+			return err
+		}
+		if len(done) > 0 {
+			j.Last = new(occurrenceOf(done[0]))
+			last = append(last, j.Last)
+		}
+		j.Upcoming, err = s.Jobs.Upcoming(ctx, *j, until)
+		if err != nil {
+			return err
 		}
 	}
-	return pageOf(own, nil)
+	return s.markWaiting(ctx, last)
 }
 
 // ownReminder reports whether a job is a reminder of the caller, under any of their
@@ -132,11 +220,11 @@ func (s *server) outcomes(ctx context.Context, job string) (all []sessions.Occur
 	if caller(ctx).May(people.Operate) {
 		return s.Store.Occurrences(ctx, job, math.MaxInt)
 	}
-	own, err := s.jobs(ctx, None{})
+	own, err := s.seenJobs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, j := range own.Data {
+	for _, j := range own {
 		if job != "" && job != j.Name {
 			continue
 		}

@@ -276,9 +276,9 @@ var (
 		Doc: "Takes one of them back: it is asked about again.",
 	}, (*server).revoke}
 
-	ListJobs = Verb[None, Page[Job]]{Spec{
+	ListJobs = Verb[JobQuery, Page[Job]]{Spec{
 		Method: get, Path: "/jobs", Scope: people.Chat, Within: callWithin,
-		Doc: "The jobs: all with the scope operate, else those that write to one's own conversations.",
+		Doc: "The jobs and reminders, with what comes in the next 24 hours: all with the scope operate, else one's own and those that write to one's own conversations.",
 	}, (*server).jobs}
 	ListOccurrences = Verb[JobLimited, Page[Occurrence]]{Spec{
 		Method: get, Path: "/occurrences", Scope: people.Chat, Within: callWithin,
@@ -289,6 +289,31 @@ var (
 		Doc:   "Runs a job now; its schedule does not change.",
 		ended: "the job may or may not have started; check `dragoman jobs list` before you run it again, or it may run twice",
 	}, (*server).runJob}
+
+	PauseJob = Order[JobName]{Spec{
+		Method: put, Path: "/jobs/{name}/pause", Scope: people.Chat, Within: callWithin, Act: "job pause",
+		Doc: "Pauses a job or a reminder: its due times are skipped. One's own reminders; all with the scope operate.",
+	}, pauseJob(true)}
+	ResumeJob = Order[JobName]{Spec{
+		Method: del, Path: "/jobs/{name}/pause", Scope: people.Chat, Within: callWithin, Act: "job resume",
+		Doc: "Lets a paused job or reminder run again.",
+	}, pauseJob(false)}
+	MakeReminder = Verb[NewReminder, Job]{Spec{
+		Method: post, Path: "/reminders", Scope: people.Chat, Within: callWithin, success: http.StatusCreated, Act: "reminder make",
+		Doc: "Makes a reminder of yours, in a conversation of yours.",
+	}, (*server).remind}
+	ChangeReminder = Verb[ReminderChange, Job]{Spec{
+		Method: patch, Path: "/reminders/{name}", Scope: people.Chat, Within: callWithin, Act: "reminder change",
+		Doc: "Changes when a reminder is due or, if it is yours, what it says. A new time ends a pause.",
+	}, (*server).changeReminder}
+	CancelReminder = Order[JobName]{Spec{
+		Method: del, Path: "/reminders/{name}", Scope: people.Chat, Within: callWithin, Act: "reminder cancel",
+		Doc: "Cancels a reminder. It can be brought back for an hour.",
+	}, (*server).cancelReminder}
+	RestoreReminder = Verb[JobName, Job]{Spec{
+		Method: post, Path: "/reminders/{name}/restore", Scope: people.Chat, Within: callWithin, Act: "reminder restore",
+		Doc: "Brings back a reminder that was cancelled within the last hour.",
+	}, (*server).restoreReminder}
 
 	ListPairings = Verb[Limited, Page[Pairing]]{Spec{
 		Method: get, Path: "/pairings", Scope: people.Operate, Within: callWithin,
@@ -400,7 +425,8 @@ var table = []Route{
 	ListFacts.route(), Forget.route(), Correct.route(), PinFact.route(), UnpinFact.route(), UndoMemory.route(),
 	ListQueue.route(), ShowQueue.route(), RetryQueue.route(), DropQueue.route(),
 	ListApprovals.route(), ReadApproval.route(), AnswerApproval.route(), ListStandings.route(), RevokeStanding.route(),
-	ListJobs.route(), ListOccurrences.route(), RunJob.route(),
+	ListJobs.route(), ListOccurrences.route(), RunJob.route(), PauseJob.route(), ResumeJob.route(),
+	MakeReminder.route(), ChangeReminder.route(), CancelReminder.route(), RestoreReminder.route(),
 	ListPairings.route(), ApprovePairing.route(), Unpair.route(),
 	ListPeople.route(), JoinPeople.route(), PartPeople.route(),
 	ListTokens.route(), CreateToken.route(), RotateToken.route(), RevokeToken.route(), MakeConsoleLink.route(),

@@ -78,6 +78,12 @@ func (s *scheduler) Jobs(context.Context) ([]api.Job, error) {
 	return []api.Job{{Name: "morning", Schedule: "every 1h", Target: "telegram:1", Next: began}}, nil
 }
 
+func (s *scheduler) Upcoming(_ context.Context, j api.Job, _ time.Time) ([]time.Time, error) {
+	return []time.Time{j.Next}, nil
+}
+
+func (s *scheduler) PauseJob(context.Context, string, bool) error { return nil }
+
 func (s *scheduler) RunJob(_ context.Context, name string) error {
 	if name != "morning" {
 		return fmt.Errorf("heartbeat: run %s: %w", name, sessions.ErrNotFound)
@@ -229,9 +235,20 @@ func testQueue(t *testing.T, c *api.Client) {
 func testJobs(t *testing.T, c *api.Client, jobs *scheduler) {
 	ctx := t.Context()
 	jobs.ran = nil
-	got, err := api.ListJobs.Call(ctx, c, api.None{})
+	got, err := api.ListJobs.Call(ctx, c, api.JobQuery{})
 	if err != nil || len(got.Data) != 1 || got.Data[0].Name != "morning" || !got.Data[0].Next.Equal(began) {
 		t.Fatalf("Jobs = %+v, %v", got, err)
+	}
+	if len(got.Data[0].Upcoming) != 1 {
+		t.Errorf("the job comes at %v, want once", got.Data[0].Upcoming)
+	}
+	for _, q := range []api.JobQuery{{Kind: "reminder"}, {Text: "evening"}} {
+		if got, err := api.ListJobs.Call(ctx, c, q); err != nil || len(got.Data) != 0 {
+			t.Errorf("Jobs of %+v = %+v, %v, want none", q, got, err)
+		}
+	}
+	if got, err := api.ListJobs.Call(ctx, c, api.JobQuery{Kind: "job", Text: "MORN"}); err != nil || len(got.Data) != 1 {
+		t.Errorf("Jobs = %+v, %v, want the one of the morning", got, err)
 	}
 	if err := api.RunJob.Call(ctx, c, api.JobName{Name: "morning"}); err != nil {
 		t.Fatal(err)

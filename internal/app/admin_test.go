@@ -42,7 +42,7 @@ func TestAdminWithAndWithoutDaemon(t *testing.T) {
 		if err != nil || len(said.Data) != 2 || said.Data[0].Content != "good morning" {
 			t.Errorf("%s: Messages = %v, %v, want the two of them", when, said, err)
 		}
-		all, err := api.ListJobs.Call(t.Context(), c, api.None{})
+		all, err := api.ListJobs.Call(t.Context(), c, api.JobQuery{})
 		if err != nil || len(all.Data) != 1 || all.Data[0].Name != "morning" {
 			t.Errorf("%s: Jobs = %v, %v, want morning", when, all, err)
 		}

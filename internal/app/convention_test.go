@@ -49,7 +49,7 @@ func toolTurn(t *testing.T, more string) *running {
 	}})
 	r := newPlace(t, "model: {base_url: '"+server.URL()+"', name: main, context_window: 50000}\n"+more).run()
 	r.ask(r.page("secret-room"), "what time is it, says Ann?")
-	if _, err := api.ListJobs.Call(t.Context(), r.admin, api.None{}); err != nil {
+	if _, err := api.ListJobs.Call(t.Context(), r.admin, api.JobQuery{}); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -34,7 +34,7 @@ func (r *running) reload(word string) {
 
 func (r *running) jobNames() string {
 	r.t.Helper()
-	list, err := api.ListJobs.Call(r.t.Context(), r.admin, api.None{})
+	list, err := api.ListJobs.Call(r.t.Context(), r.admin, api.JobQuery{})
 	if err != nil {
 		r.t.Fatal(err)
 	}

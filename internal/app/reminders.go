@@ -2,12 +2,18 @@ package app
 
 import (
 	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/internal/actions"
 	"dragoman/internal/api"
 	"dragoman/internal/people"
 	"dragoman/internal/reminders"
+	"dragoman/internal/respond"
+	"dragoman/sessions"
 )
 
 // newReminders makes the book of what people asked to be reminded of.
@@ -66,6 +72,7 @@ func (d *Daemon) refusedReminder(ctx context.Context, m channels.Inbound) (strin
 type jobs struct {
 	*beats
 	book *reminders.Book
+	d    *Daemon
 }
 
 // Jobs implements api.Scheduler.
@@ -75,19 +82,87 @@ func (j jobs) Jobs(ctx context.Context) ([]api.Job, error) {
 		return nil, err
 	}
 	all, err := j.book.All(ctx)
-	if err != nil {
-		return nil, err
-	}
 	for _, e := range all {
-		job := api.Job{Name: e.Job, Schedule: e.Repeat, Target: e.Key.String(), Next: e.Due, Paused: e.Paused}
-		last, err := j.store.Occurrences(ctx, e.Job, 1)
-		if err != nil {
-			return nil, err
-		}
-		if len(last) > 0 {
-			job.Last = new(api.Occurrence(last[0]))
-		}
-		list = append(list, job)
+		list = append(list, api.Job{
+			Name: e.Job, Schedule: e.Repeat, Target: e.Key.String(), Next: e.Due, Paused: e.Paused, Reminder: true, Text: e.Text, Prompt: e.Prompt,
+		})
 	}
-	return list, nil
+	return list, err
+}
+
+// mostUpcoming is how many due times of a job are listed: one each quarter of an hour of a day.
+const mostUpcoming = 96
+
+// Upcoming implements api.Scheduler.
+func (j jobs) Upcoming(ctx context.Context, job api.Job, until time.Time) ([]time.Time, error) {
+	switch {
+	case job.Paused != "":
+		return nil, nil
+	case job.Reminder:
+		return j.book.Upcoming(ctx, job.Name, until, mostUpcoming)
+	}
+	return j.plan.Load().Upcoming(job.Name, job.Next, until, mostUpcoming), nil
+}
+
+// PauseJob implements api.Scheduler.
+func (j jobs) PauseJob(ctx context.Context, name string, on bool) error {
+	who, _ := people.From(ctx)
+	switch {
+	case sessions.JobsOwner(name) == "":
+		return j.pause(ctx, name, on)
+	case on:
+		return refusalOfReminder(j.book.PauseNamed(ctx, name, whyPaused(who.Name)))
+	}
+	return refusalOfReminder(j.book.ResumeNamed(ctx, name))
+}
+
+// Remind implements api.Reminders.
+func (j jobs) Remind(ctx context.Context, n api.NewReminder) (job string, err error) {
+	a, err := j.asker(ctx, n.Key)
+	if err != nil {
+		return "", err
+	}
+	job, err = j.book.Add(ctx, a, orderOf(n.Text, n.Prompt, n.When()))
+	return job, refusalOfReminder(err)
+}
+
+// ChangeReminder implements api.Reminders.
+func (j jobs) ChangeReminder(ctx context.Context, c api.ReminderChange) error {
+	return refusalOfReminder(j.book.ChangeNamed(ctx, c.Name, orderOf(c.Text, c.Prompt, c.When())))
+}
+
+// CancelReminder implements api.Reminders.
+func (j jobs) CancelReminder(ctx context.Context, name string) error {
+	return j.book.CancelNamed(ctx, name)
+}
+
+// RestoreReminder implements api.Reminders.
+func (j jobs) RestoreReminder(ctx context.Context, name string) error {
+	return refusalOfReminder(j.book.RestoreNamed(ctx, name))
+}
+
+// asker is the caller of ctx as somebody who asks in k, a conversation of theirs.
+func (j jobs) asker(ctx context.Context, k channels.Key) (reminders.Asker, error) {
+	p, _ := people.From(ctx)
+	a := reminders.Asker{Key: k, Person: channels.Person{Name: p.Name}, Private: true}
+	if slices.Contains(j.d.people.Rooms(), k.Channel()) {
+		a.Person.IDs = []string{people.RoomAuthor(p)}
+		return a, nil
+	}
+	mine, err := j.d.reads.Mine(ctx, p)
+	if err != nil {
+		return a, err
+	}
+	for _, one := range mine {
+		id, here := strings.CutPrefix(one, k.Channel()+":")
+		if here {
+			a.Person.IDs = append(a.Person.IDs, id)
+		}
+	}
+	sight, err := j.d.reads.Of(ctx, p, k)
+	a.Private = !sight.Group
+	if err == nil && len(a.Person.IDs) == 0 {
+		err = &respond.Refusal{Status: http.StatusUnprocessableEntity, Param: "key", Sentence: "Nobody knows who you are on that network. Write to it there first."}
+	}
+	return a, err
 }

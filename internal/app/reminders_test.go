@@ -77,7 +77,7 @@ func TestAReminderOutlivesARestart(t *testing.T) {
 	t.Parallel()
 	r, _ := scheduled(t, `{"text":"call Ann","in":"2s"}`)
 	r.ask(r.page(""), "Remind me to call Ann")
-	list, err := api.ListJobs.Call(t.Context(), r.admin, api.None{})
+	list, err := api.ListJobs.Call(t.Context(), r.admin, api.JobQuery{})
 	if err != nil || len(list.Data) != 1 || list.Data[0].Schedule != "once" || list.Data[0].Target != "web:default" || list.Data[0].Next.IsZero() {
 		t.Errorf("ListJobs = %+v, %v; want the reminder", list, err)
 	}
@@ -85,7 +85,7 @@ func TestAReminderOutlivesARestart(t *testing.T) {
 	time.Sleep(2 * time.Second)
 	r = r.place.run()
 	r.arrives("call Ann")
-	list, err = api.ListJobs.Call(t.Context(), r.admin, api.None{})
+	list, err = api.ListJobs.Call(t.Context(), r.admin, api.JobQuery{})
 	if err != nil || len(list.Data) != 0 {
 		t.Errorf("ListJobs = %+v, %v; want none: it is done", list, err)
 	}
@@ -107,7 +107,7 @@ func TestAReminderIsPaused(t *testing.T) {
 	}
 	r = r.place.run()
 	r.until("the reminder to be paused", func() bool {
-		list, err := api.ListJobs.Call(t.Context(), r.admin, api.None{})
+		list, err := api.ListJobs.Call(t.Context(), r.admin, api.JobQuery{})
 		return err == nil && len(list.Data) == 1 && list.Data[0].Paused != ""
 	})
 	for _, it := range r.feed(r.page("")) {

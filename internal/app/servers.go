@@ -245,7 +245,7 @@ func (d *Daemon) verbs() http.Handler {
 			Conversations: d.store, Transcripts: d.store, Queue: queue{d.store, d.hooks}, JobLog: d.store, People: d.store, Facts: d.store, Copies: d.store, Health: d.store, Counted: d.store,
 		},
 		Zone:  namedZone(d.zone),
-		Notes: d.store, Files: filesOf(d.files), Tokens: d.tokens, Directory: d.people, Reads: d.reads, Jobs: jobs{d.beats, d.reminders}, Info: d.info, Events: d.events.Publish, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links, Logger: d.log,
+		Notes: d.store, Files: filesOf(d.files), Tokens: d.tokens, Directory: d.people, Reads: d.reads, Jobs: jobs{d.beats, d.reminders, d}, Reminders: jobs{d.beats, d.reminders, d}, Info: d.info, Events: d.events.Publish, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links, Logger: d.log,
 	}
 	o.Budgets = budgets{d}
 	if d.metrics != nil { // nil: a command without a daemon

@@ -211,7 +211,7 @@ func (c *cluster) settle() {
 func (c *cluster) between() bool {
 	admin := api.Dial(filepath.Join(c.nodes[0].state, "dragoman.sock"))
 	defer admin.Close()
-	list, err := api.ListJobs.Call(c.t.Context(), admin, api.None{})
+	list, err := api.ListJobs.Call(c.t.Context(), admin, api.JobQuery{})
 	if err != nil || slices.ContainsFunc(list.Data, func(j api.Job) bool { return time.Until(j.Next) < 2*time.Second }) {
 		return false
 	}

@@ -136,7 +136,7 @@ func (p *program) over(due int) {
 	var st api.Status
 	idle := testkit.Poll(40*time.Second, func() bool {
 		var err error
-		list, err = api.ListJobs.Call(p.t.Context(), admin, api.None{})
+		list, err = api.ListJobs.Call(p.t.Context(), admin, api.JobQuery{})
 		if err != nil || len(list.Data) > 0 {
 			return false
 		}

@@ -178,7 +178,10 @@ func search(ctx context.Context, c *api.Client, a *arguments) (any, error) {
 }
 
 func jobs(ctx context.Context, c *api.Client, _ *arguments) (any, error) {
-	page, err := api.ListJobs.Call(ctx, c, api.None{})
+	page, err := api.ListJobs.Call(ctx, c, api.JobQuery{})
+	for i := range page.Data {
+		page.Data[i].Upcoming = nil // the schedule says as much in fewer words
+	}
 	return result{page.Data, page.Next}, err
 }
 
