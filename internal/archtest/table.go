@@ -113,6 +113,7 @@ var Table = []Rule{
 	{Package: "internal/plain", Imports: []string{"sessions"}},
 	// What people and servers send, as text.
 	{Package: "internal/webpage"},
+	{Package: "internal/sandbox"},
 	{Package: "internal/documents", Imports: []string{"internal/webpage"}},
 	{Package: "internal/backup", Imports: []string{"sessions", "channels"}},
 	// The figures of the last hour, which hears them from the metrics.
