@@ -103,7 +103,9 @@ func Run(ctx context.Context, work string, in io.Reader, most int) ([]byte, erro
 	child.Args = []string{"dragoman", childWord, work}
 	child.Env = []string{}
 	child.Dir = "/"
-	child.Stdin, child.Stdout, child.Stderr = file, out, said
+	child.Stdin = file
+	child.Stdout = out
+	child.Stderr = said
 	child.SysProcAttr = alone()
 	child.WaitDelay = time.Second
 	err = child.Run()

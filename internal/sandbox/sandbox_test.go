@@ -128,7 +128,7 @@ func TestTheFileFails(t *testing.T) {
 	gone := errors.New("the disk is gone")
 	r, w := io.Pipe()
 	w.CloseWithError(gone)
-	if _, err := sandbox.Run(t.Context(), "upper", r, 100); !errors.Is(err, gone) {
+	if _, err := sandbox.Run(t.Context(), "upper", r, 100); !errors.Is(err, gone) || errors.Is(err, sandbox.ErrDied) {
 		t.Errorf("the error is %v", err)
 	}
 }
