@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -24,6 +25,13 @@ type Attachments interface {
 	ReadPart(k channels.Key, file string, p []byte, off int64) (n int, size int64, err error)
 }
 
+// Documents reads what is in files that are not text themselves.
+type Documents interface {
+	// Text returns the text of a document. The error is a sentence that follows the
+	// document's name, for the model.
+	Text(ctx context.Context, document io.Reader) (string, error)
+}
+
 const (
 	// headBytes is how much of a file is read to find its type.
 	headBytes = 1 << 10
@@ -38,23 +46,30 @@ type attachmentArgs struct {
 	Limit  number `json:"limit,omitempty" jsonschema:"Most bytes"`
 }
 
-var _ = builtin(func(n Needs) agent.Tool { return ReadAttachment(n.Attachments) })
+var _ = builtin(func(n Needs) agent.Tool { return ReadAttachment(n.Attachments, n.Documents) })
 
-// ReadAttachment is the tool read_attachment: one page of a text file that was sent
-// in the current conversation.
-func ReadAttachment(files Attachments) agent.Tool {
+// ReadAttachment is the tool read_attachment: one page of a text file or a document
+// that was sent in the current conversation.
+func ReadAttachment(files Attachments, documents Documents) agent.Tool {
+	r := &attachmentReader{files, documents}
 	return newReader(agent.Spec{
 		Name:        sessions.AttachmentTool,
-		Description: "Read a text file that was sent in this conversation. Long files come in pages.",
+		Description: "Read a text, office document or book that was sent in this conversation, in pages.",
 		Origin:      sessions.OriginFile,
 		Keep:        30,
 		Chat:        true,
-	}, func(_ context.Context, c agent.Call, args attachmentArgs) (string, error) {
-		return readAttachment(files, c.Key, args.File, int64(args.Offset), args.Limit.clamp(filePage, filePage))
+	}, func(ctx context.Context, c agent.Call, args attachmentArgs) (string, error) {
+		return r.page(ctx, c.Key, args.File, int64(args.Offset), args.Limit.clamp(filePage, filePage))
 	})
 }
 
-func readAttachment(files Attachments, k channels.Key, file string, offset int64, limit int) (string, error) {
+// attachmentReader is what the tool works with.
+type attachmentReader struct {
+	files     Attachments
+	documents Documents
+}
+
+func (r *attachmentReader) page(ctx context.Context, k channels.Key, file string, offset int64, limit int) (string, error) {
 	if i := strings.LastIndex(file, "file "); i >= 0 {
 		file = file[i+len("file "):] // some models repeat the whole line
 	}
@@ -71,11 +86,18 @@ func readAttachment(files Attachments, k channels.Key, file string, offset int64
 	}
 	label := fmt.Sprintf("%.60q", path.Base(file))
 	head := make([]byte, headBytes)
-	n, size, err := files.ReadPart(k, file, head, 0)
+	n, size, err := r.files.ReadPart(k, file, head, 0)
 	if err != nil {
 		return "", attachmentError(label, err)
 	}
 	head = head[:n]
+	if isDocument(head) {
+		text, err := r.documents.Text(ctx, &parts{files: r.files, key: k, file: file})
+		if err != nil {
+			return "", fmt.Errorf("%s (%s) %w", label, channels.SizeText(size), err)
+		}
+		return documentPage(path.Base(file), text, offset, limit)
+	}
 	if why := unreadable(head); why != "" {
 		return "", fmt.Errorf("%s (%s) %s", label, channels.SizeText(size), why)
 	}
@@ -86,7 +108,7 @@ func readAttachment(files Attachments, k channels.Key, file string, offset int64
 		return "", fmt.Errorf("%s has %d bytes; offset %d is past its end", label, size, offset)
 	}
 	page := make([]byte, limit+pageRest)
-	if n, size, err = files.ReadPart(k, file, page, offset); err != nil {
+	if n, size, err = r.files.ReadPart(k, file, page, offset); err != nil {
 		return "", attachmentError(label, err)
 	}
 	text, err := renderPage(path.Base(file), page[:n], offset, limit, size)
@@ -108,11 +130,45 @@ func attachmentError(label string, err error) error {
 	return fmt.Errorf("%s cannot be read just now", label)
 }
 
+// isDocument: the file that begins with head may be an office document or a book. They
+// are archives (ZIP), or what old programs and passwords make of them.
+func isDocument(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"))
+}
+
+// documentPage cuts a page out of a document's text. Each page reads the whole document
+// again: that takes some hundredths of a second, and keeps nothing.
+func documentPage(name, text string, offset int64, limit int) (string, error) {
+	size := int64(len(text))
+	switch {
+	case size == 0:
+		return fmt.Sprintf("[%q has no text]", name), nil
+	case offset >= size:
+		return "", fmt.Errorf("the text of %q has %d bytes; offset %d is past its end", name, size, offset)
+	}
+	return renderPage(name, []byte(text[offset:min(offset+int64(limit)+pageRest, size)]), offset, limit, size)
+}
+
+// parts reads a file from its beginning to its end.
+type parts struct {
+	files Attachments
+	key   channels.Key
+	file  string
+	at    int64
+}
+
+func (p *parts) Read(b []byte) (int, error) {
+	n, size, err := p.files.ReadPart(p.key, p.file, b, p.at)
+	p.at += int64(n)
+	if err == nil && n == 0 && p.at >= size {
+		err = io.EOF
+	}
+	return n, err
+}
+
 // kinds are types of files that are not text, by their first bytes.
 var kinds = []struct{ begin, is string }{
 	{"%PDF-", "is a PDF, a kind that cannot be read yet; ask for the text of it"},
-	{"PK\x03\x04", "is an office document or an archive (ZIP), a kind that cannot be read yet; ask for the text of it"},
-	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is an old office document, a kind that cannot be read yet; ask for the text of it"},
 	{"{\\rtf", "is a rich text document (RTF), a kind that cannot be read yet; ask for plain text"},
 	{"\xff\xfe", "is UTF-16 text, which cannot be read; ask for it as UTF-8"},
 	{"\xfe\xff", "is UTF-16 text, which cannot be read; ask for it as UTF-8"},

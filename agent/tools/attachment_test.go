@@ -1,8 +1,10 @@
 package tools_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 	"testing"
@@ -29,12 +31,54 @@ func (s sent) ReadPart(k channels.Key, file string, p []byte, off int64) (int, i
 	return copy(p, content[off:]), int64(len(content)), nil
 }
 
+// paper stands in for the reader of documents: it reads the file, and says this.
+type paper struct {
+	text string
+	err  error
+	read *string
+}
+
+func (p paper) Text(_ context.Context, document io.Reader) (string, error) {
+	whole, err := io.ReadAll(document)
+	if err != nil {
+		return "", err
+	}
+	if p.read != nil {
+		*p.read = string(whole)
+	}
+	return p.text, p.err
+}
+
+// A document is read whole, whatever part of its text is asked for.
+func TestReadAttachmentReadsDocuments(t *testing.T) {
+	document := "PK\x03\x04" + strings.Repeat("x", 100_000)
+	whole := ""
+	read := tools.ReadAttachment(sent{"telegram:7 a.docx": document}, paper{text: "One\nTwo é\n", read: &whole})
+	for _, test := range []struct {
+		args m
+		want string
+	}{
+		{m{"file": "a.docx"}, "One\nTwo é\n"},
+		{m{"file": "a.docx", "limit": 4}, "[a.docx: bytes 0 to 4 of 11; go on with offset 4]\nOne\n"},
+		{m{"file": "a.docx", "offset": 9}, "[a.docx: bytes 10 to 11 of 11, the end]\n\n"},
+	} {
+		if got := must(t, read, test.args); got != test.want || whole != document {
+			t.Errorf("read_attachment(%v) = %q of %d bytes, want %q", test.args, got, len(whole), test.want)
+		}
+	}
+	refuse(t, read, m{"file": "a.docx", "offset": 11}, "is past its end")
+	empty := tools.ReadAttachment(sent{"telegram:7 a.docx": document}, paper{})
+	if got := must(t, empty, m{"file": "a.docx"}); got != `["a.docx" has no text]` {
+		t.Errorf("a document without text = %q", got)
+	}
+}
+
 func TestReadAttachment(t *testing.T) {
 	read := tools.ReadAttachment(sent{
 		"telegram:7 notes.txt": "# Today\nmilk\n", "telegram:7 empty.bin": "", "telegram:7 bom.csv": "\uFEFFa;b\n",
 		"telegram:7 main.bin": "package main\n", "telegram:7 page.html": "<!doctype html><p>hello", "telegram:7 x.json": `{"a": 1}`,
 		"telegram:7 picture.svg": `<?xml version="1.0"?><svg/>`,
-	})
+	}, nil)
 	for file, want := range map[string]string{
 		"telegram_7/notes.txt": "# Today\nmilk\n", "notes.txt": "# Today\nmilk\n", " file telegram_7/notes.txt] ": "# Today\nmilk\n",
 		`[document "profile x.txt", text/plain, 2 kB, file telegram_7/notes.txt]`: "# Today\nmilk\n",
@@ -58,8 +102,8 @@ func TestReadAttachment(t *testing.T) {
 func TestReadAttachmentSaysWhatItCannotRead(t *testing.T) {
 	for content, want := range map[string]string{
 		"%PDF-1.7\n%\xe2\xe3":                         "is a PDF, a kind that cannot be read yet",
-		"PK\x03\x04\x14\x00\x06\x00":                  "is an office document or an archive",
-		"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00":        "is an old office document",
+		"PK\x03\x04\x14\x00\x06\x00":                  "(8 bytes) is locked",
+		"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00":        "is locked",
 		`{\rtf1\ansi hello}`:                          "is a rich text document",
 		"\xff\xfeh\x00i\x00":                          "is UTF-16 text",
 		"\xfe\xff\x00h\x00i":                          "is UTF-16 text",
@@ -70,7 +114,7 @@ func TestReadAttachmentSaysWhatItCannotRead(t *testing.T) {
 		strings.Repeat("text ", 1000) + "\x00 binary": "not UTF-8 text throughout",
 		"broken": "cannot be read just now",
 	} {
-		read := tools.ReadAttachment(sent{"telegram:7 a.txt": content})
+		read := tools.ReadAttachment(sent{"telegram:7 a.txt": content}, paper{err: errors.New("is locked")})
 		refuse(t, read, m{"file": "a.txt"}, want)
 		_, err := call(t, read, m{"file": "a.txt"})
 		if err != nil && strings.Contains(err.Error(), "secret") {
@@ -81,7 +125,7 @@ func TestReadAttachmentSaysWhatItCannotRead(t *testing.T) {
 
 // Only files of the asking conversation can be read, and none without a conversation.
 func TestReadAttachmentOfOthers(t *testing.T) {
-	read := tools.ReadAttachment(sent{"telegram:8 a.txt": "a secret", "telegram:7 gone.txt": "x"})
+	read := tools.ReadAttachment(sent{"telegram:8 a.txt": "a secret", "telegram:7 gone.txt": "x"}, nil)
 	for _, file := range []string{"telegram_8/a.txt", "a.txt", "../telegram_8/a.txt", "/etc/passwd", "telegram_7/../telegram_8/a.txt", "a.txt\x00"} {
 		refuse(t, read, m{"file": file}, "there is no file")
 	}
@@ -94,7 +138,7 @@ func TestReadAttachmentOfOthers(t *testing.T) {
 // A large file comes in pages that add up to the file.
 func TestReadAttachmentInPages(t *testing.T) {
 	content := strings.Repeat("größe und länge\n", 12<<20/18)
-	read := tools.ReadAttachment(sent{"telegram:7 a.txt": content})
+	read := tools.ReadAttachment(sent{"telegram:7 a.txt": content}, nil)
 	var whole strings.Builder
 	offset, pages := 0, 0
 	for offset < len(content) {

@@ -15,6 +15,7 @@ type Needs struct {
 	Facts       Facts
 	Archive     Searcher
 	Attachments Attachments
+	Documents   Documents
 	Reminders   Reminders
 	// Zone is the time zone that people are told the time in.
 	Zone *time.Location

@@ -57,7 +57,7 @@ type m = map[string]any
 func all(t *testing.T) []agent.Tool {
 	known := &facts{}
 	return tools.Builtin(tools.Needs{
-		Workspace: workspace(t, t.TempDir()), Facts: known, Archive: archive{}, Attachments: sent{}, Reminders: noJobs{}, Zone: time.UTC, Now: time.Now,
+		Workspace: workspace(t, t.TempDir()), Facts: known, Archive: archive{}, Attachments: sent{}, Documents: paper{}, Reminders: noJobs{}, Zone: time.UTC, Now: time.Now,
 	})
 }
 
@@ -87,7 +87,7 @@ func TestWhatChangesSomethingIsNotRepeated(t *testing.T) {
 	w, f := workspace(t, t.TempDir()), &facts{}
 	changes(t, true, tools.WriteFile(w), tools.Remember(f), tools.Forget(f))
 	changes(t, false, tools.ListDir(w), tools.ReadFile(w), tools.Recall(f), tools.SearchHistory(archive{}),
-		tools.ReadAttachment(sent{}), tools.WebFetch(), tools.Clock(time.UTC, time.Now))
+		tools.ReadAttachment(sent{}, nil), tools.WebFetch(), tools.Clock(time.UTC, time.Now))
 }
 
 func TestNames(t *testing.T) {

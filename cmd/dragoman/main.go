@@ -45,6 +45,7 @@ func main() { os.Exit(realMain()) }
 // realMain is main without os.Exit: the story tests call it in a process for
 // itself.
 func realMain() int {
+	app.RunChild()
 	e := &env{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, now: time.Now, daemon: realDaemon,
 		program:     shellWord(os.Args[0]),

@@ -173,7 +173,7 @@ func LoadConfig(o config.Options) (*config.Config, config.Source, error) {
 // only now is it known what else there is.
 func (d *Daemon) buildTools() ([]agent.Tool, error) {
 	box, err := toolbox.New(tools.Builtin(tools.Needs{
-		Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Reminders: d.reminders,
+		Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Documents: foreign{d.log}, Reminders: d.reminders,
 		Zone: zoneOf(d.cfg.Agent.TimeZone), Now: time.Now,
 	}))
 	if err != nil {

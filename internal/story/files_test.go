@@ -1,6 +1,7 @@
 package story_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"fmt"
 	"image"
@@ -129,6 +130,51 @@ func TestFilesAreSeenAndRead(t *testing.T) {
 	if left := h.kept(); len(left) != 1 || !strings.Contains(left[0], "telegram_72") {
 		t.Errorf("after deleting a conversation the files %q are kept, want Bob's alone", left)
 	}
+}
+
+// An office document is read by a child of the real program, and so is a bomb: it
+// costs a sentence, and the next message is answered.
+func TestDocumentsAreRead(t *testing.T) {
+	h := newLibrary(t, seeing(""))
+	h.start()
+	post := func(data []byte, name string) {
+		h.api.Private(ann).Post(botapi.Post{From: ann, Extra: document(h.api.AddFile(data), name, "application/octet-stream", "read it")})
+	}
+	sheet, err := os.ReadFile("../documents/testdata/sheet.xlsx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	post(sheet, "letter.txt") // its name does not matter
+	if got := h.said(ann.ID, 1)[0]; !strings.Contains(got, "2026-11-28,\"Seeds, ") {
+		t.Errorf("to a sheet the bot says %q", got)
+	}
+	post(bomb(t), "harmless.docx")
+	if got := h.said(ann.ID, 2)[1]; !strings.Contains(got, "is too large when it is unpacked, and cannot be read") {
+		t.Errorf("to a bomb the bot says %q", got)
+	}
+	h.tell(ann, "are you there?")
+	h.said(ann.ID, 3)
+}
+
+// bomb is a document of a few kilobytes with hundreds of megabytes of text.
+func bomb(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, err := z.Create("word/document.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	zeros := bytes.Repeat([]byte("<w:p></w:p>"), 1<<16)
+	for range 1 << 28 / len(zeros) {
+		if _, err := w.Write(zeros); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // A model without eyes is told that there is a picture.
