@@ -366,3 +366,24 @@ func TestWithoutApprovals(t *testing.T) {
 		}
 	})
 }
+
+// In a group, whoever may not take back what is always allowed reads who may.
+func TestOnlyApproversRevoke(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := startAsking(t, func(a *asking) {
+			a.o.Rules = map[string]actions.Rule{"mail": actions.RuleAsk}
+			a.o.Approvers = []string{"net:2"}
+			a.c.taint = nil
+		})
+		a.hand(a.inGroup("1", "go"))
+		a.hand(a.inGroup("2", "/always "+a.code("-1")))
+		a.hand(a.inGroup("1", "/approvals revoke 1"))
+		if got, want := a.last("-1"), "Only whoever runs me or approves here (net:2) can change that in a shared chat."; got != want {
+			t.Errorf("/approvals revoke says %q, want %q", got, want)
+		}
+		a.hand(a.inGroup("2", "/approvals revoke 1"))
+		if got := a.last("-1"); !strings.HasPrefix(got, "I ask again about mail") {
+			t.Errorf("/approvals revoke says %q", got)
+		}
+	})
+}
