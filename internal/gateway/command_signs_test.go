@@ -14,6 +14,13 @@ type exclaims struct{ *network }
 
 func (exclaims) CommandSign() string { return "!" }
 
+// byLines is a network that sends long answers slowly, a line at a time.
+type byLines struct{ exclaims }
+
+func (byLines) Interleaves(channels.Key) bool { return false }
+func (byLines) Asker(string) string           { return "" }
+func (byLines) Continues(string, string) bool { return false }
+
 // completing is a network that offers the commands while people type.
 type completing struct {
 	*network
@@ -35,6 +42,36 @@ func TestHelpListsTheOfferedCommands(t *testing.T) {
 		for _, c := range offered.Private {
 			if got := w.lastText("1"); !strings.Contains(got, "- /"+c.Name+": "+c.Help) {
 				t.Errorf("/help does not list /%s:\n%s", c.Name, got)
+			}
+		}
+	})
+}
+
+// A line for each command would keep a slow network busy for a minute. /help NAME explains one
+// of them, everywhere.
+func TestHelpIsShortWhereLinesAreSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) {
+			b.Channel = exclaims{w.net}
+		})
+		slow := start(t, func(w *world, b *gateway.Binding, _ *gateway.Options) {
+			b.Channel = byLines{exclaims{w.net}}
+		})
+		slow.say("1", "/help")
+		synctest.Wait()
+		if got := slow.lastText("1"); strings.Count(got, "\n") > 4 || !strings.Contains(got, "I know: !help, !new, ") || !strings.HasSuffix(got, "!help new says what one of them does.") {
+			t.Errorf("/help says %q", got)
+		}
+		for text, want := range map[string]string{
+			"/help new":   "!new: start a new conversation (the old one is kept)",
+			"/help !STOP": "!stop: stop the answer that is being written",
+			"/help stpo":  "There is no !stpo. Did you mean !stop? I know: !help,",
+			"/help":       "- !new: start a new conversation",
+		} {
+			w.say("1", text)
+			synctest.Wait()
+			if got := w.lastText("1"); !strings.Contains(got, want) {
+				t.Errorf("%s says %q, want %q", text, got, want)
 			}
 		}
 	})

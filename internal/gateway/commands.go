@@ -235,18 +235,32 @@ func (g *Gateway) modelOf(h sessions.History) string {
 	return cmp.Or(h.Settings.Model, g.opts.Model)
 }
 
-// helpText lists what the author of m may use in this chat.
+// helpText lists what the author of m may use in this chat, or explains the one command that
+// they name. Where lines are sent slowly, the list is names alone: with a line for each, all
+// other answers would wait for a minute.
 func (g *Gateway) helpText(ctx context.Context, m channels.Inbound) (string, error) {
 	list, err := g.commandsFor(ctx, m)
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	b.WriteString("Write to me as you would to a person. I remember our conversation, and I can use tools.\n\n")
+	about := strings.ToLower(strings.TrimLeft(strings.TrimSpace(arguments(m.Text)), "/!"))
+	var lines, names []string
 	for _, c := range list {
-		fmt.Fprintf(&b, "- /%s: %s\n", c.Name, c.Help)
+		line := fmt.Sprintf("/%s: %s", c.Name, c.Help)
+		if c.Name == about {
+			return line, nil
+		}
+		lines = append(lines, "- "+line)
+		names = append(names, "/"+c.Name)
 	}
-	return strings.TrimSpace(b.String()), nil
+	if about != "" {
+		return g.unknownCommand(ctx, m, about)
+	}
+	const hello = "Write to me as you would to a person. I remember our conversation, and I can use tools.\n\n"
+	if _, slow := channelAs[channels.Interleaver](g, m.Key); slow {
+		return hello + "I know: " + strings.Join(names, ", ") + "\n\n/help new says what one of them does.", nil
+	}
+	return hello + strings.Join(lines, "\n"), nil
 }
 
 // maxTitle is the longest title, in bytes: lists have no room for more.
