@@ -263,7 +263,9 @@ func TestRulesInWords(t *testing.T) {
 		{rule("weekly", "mo fr", "09:00 17:00", interval(2)), "every 2 weeks on Monday and Friday at 09:00 and 17:00"},
 		{rule("monthly", "-1fr", "16:00", until("2027-06-30")), "every month on the last Friday at 16:00 until 2027-06-30"},
 		{rule("monthly", "2 13 -2", "16:00", count(5)), "every month on the 2nd day, the 13th day and the 2nd day from the end at 16:00, 5 times"},
-		{heartbeat.When{Every: "90m"}, "every 1h30m"},
+		{heartbeat.When{Every: "90m"}, "every 1 hour 30 minutes"},
+		{heartbeat.When{Every: "5m"}, "every 5 minutes"},
+		{heartbeat.When{Every: "2h"}, "every 2 hours"},
 		{heartbeat.When{In: "90m"}, ""},
 	} {
 		p, err := test.when.Plan(time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC), time.UTC)

@@ -196,9 +196,31 @@ func (p *Plan) String() string {
 	case p.repeat != nil:
 		return p.when.Repeat.String()
 	case p.every > 0:
-		return "every " + shortDuration(p.every)
+		return "every " + durationInWords(p.every)
 	}
 	return ""
+}
+
+// durationInWords is d in whole minutes for people: "1 hour 30 minutes".
+func durationInWords(d time.Duration) string {
+	if d%time.Minute != 0 {
+		return shortDuration(d)
+	}
+	var parts []string
+	for _, unit := range []struct {
+		name string
+		size time.Duration
+	}{{"hour", time.Hour}, {"minute", time.Minute}} {
+		n := d / unit.size
+		d %= unit.size
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+unit.name)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %ss", n, unit.name))
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 // shortDuration is d without parts that are zero: 1h30m.
