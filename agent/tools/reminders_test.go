@@ -40,7 +40,7 @@ func TestJobsByTalking(t *testing.T) {
 	}{
 		{"at", `{"text":"call Ann","at":"2026-11-29T09:00"}`, "Sunday 29 November 2026, 09:00 (Europe/Berlin), in 22 hours, here."},
 		{"in", `{"text":"stretch","in":"1h30m"}`, "Saturday 28 November 2026, 12:30"},
-		{"every", `{"text":"drink","every":"2h"}`, "every 2h, first Saturday 28 November 2026, 13:00"},
+		{"every", `{"text":"drink","every":"2h"}`, "every 2 hours, first Saturday 28 November 2026, 13:00"},
 		{
 			"repeat", `{"prompt":"Summarise the news on X","repeat":{"freq":"monthly","days":["-1fr"],"times":["16:00"],"until":"2027-06-30"}}`,
 			"every month on the last Friday at 16:00 until 2027-06-30, first Friday 25 December 2026, 16:00",
@@ -82,9 +82,9 @@ func TestJobsAreListedChangedAndCancelled(t *testing.T) {
 		who              place
 		tool, args, want string
 	}{
-		{alicePrivate, "list_jobs", `{}`, "r1: Sunday 29 November 2026, 09:00 (Europe/Berlin), in 22 hours: call Ann\n"},
+		{alicePrivate, "list_jobs", `{}`, "- r1: Sunday 29 November 2026, 09:00 (Europe/Berlin), in 22 hours: call Ann\n"},
 		{bobPrivate, "list_jobs", `{}`, "There are no reminders here."},
-		{bobPrivate, "cancel_job", `{"id":"r1"}`, "cancel_job: there is no reminder r1 here; list_jobs and /jobs show the numbers"},
+		{bobPrivate, "cancel_job", `{"id":"r1"}`, "cancel_job: there is no reminder r1 here; /jobs shows the numbers"},
 		{nobodyPrivate, "list_jobs", `{}`, "list_jobs: the network does not vouch for who this person is, so a reminder would be nobody's"},
 		{alicePrivate, "change_job", `{"id":"r1"}`, "change_job: write what to change: text, prompt, or when"},
 		{alicePrivate, "change_job", `{"id":"r1","in":"2h"}`, "Changed. Reminder r1: Saturday 28 November 2026, 13:00 (Europe/Berlin), in 2 hours, here. Undo: /jobs"},

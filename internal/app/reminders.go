@@ -21,6 +21,7 @@ func (d *Daemon) newReminders() *reminders.Book {
 	return reminders.New(d.store, reminders.Options{
 		Zone: d.zone, Approves: d.approves,
 		Together: func(ctx context.Context, identity string) ([]string, error) { return d.people.Together(ctx, identity) },
+		Spell:    func(k channels.Key, text string) string { return d.gateway.SpellCommands(k, text) },
 	})
 }
 

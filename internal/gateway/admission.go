@@ -120,7 +120,7 @@ func (r *run) ending(ctx context.Context, sentence string) (agent.Result, error)
 		return agent.Result{}, err
 	}
 	r.history = h
-	text := r.g.spellCommands(r.claim.Key, sentence)
+	text := r.g.SpellCommands(r.claim.Key, sentence)
 	said := sessions.Message{Role: sessions.RoleAssistant, Content: text, At: r.g.opts.Now(), Synthetic: true}
 	return agent.Result{Text: text, Messages: append(r.questions(), said)}, nil
 }

@@ -69,7 +69,7 @@ func (g *Gateway) decide(ctx context.Context, m channels.Inbound, name string) e
 		e.Replies = g.showDecision(o.Question)
 	}
 	if len(e.Replies) == 0 {
-		said := g.spellCommands(m.Key, o.Say())
+		said := g.SpellCommands(m.Key, o.Say())
 		e.Replies = append(e.Replies, g.split(sessions.Label{Kind: channels.KindCommand}, m.Key, said, m)...)
 	}
 	got, err := g.store.Accept(ctx, e)
@@ -114,7 +114,7 @@ func (g *Gateway) Answer(ctx context.Context, who actions.Who, id string, a acti
 	}
 	replies := g.showDecision(o.Question)
 	if len(replies) == 0 {
-		replies = g.split(sessions.Label{Kind: channels.KindNotice, Turn: q.Turn}, q.Chat, g.spellCommands(q.Chat, o.Say()), channels.Inbound{})
+		replies = g.split(sessions.Label{Kind: channels.KindNotice, Turn: q.Turn}, q.Chat, g.SpellCommands(q.Chat, o.Say()), channels.Inbound{})
 	}
 	_, told := g.notify(ctx, channels.Inbound{Key: q.Chat}, onceID("decision", q.ID), "", replies)
 	if told != nil {
@@ -129,7 +129,7 @@ func (g *Gateway) showDecision(q actions.Question) []sessions.Reply {
 	if q.Message == "" || !edits {
 		return nil
 	}
-	replies := g.split(sessions.Label{Kind: channels.KindCommand, Turn: q.Turn}, q.Chat, g.spellCommands(q.Chat, q.DecidedText()), channels.Inbound{})
+	replies := g.split(sessions.Label{Kind: channels.KindCommand, Turn: q.Turn}, q.Chat, g.SpellCommands(q.Chat, q.DecidedText()), channels.Inbound{})
 	if len(replies) != 1 {
 		return nil
 	}

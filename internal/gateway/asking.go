@@ -114,9 +114,9 @@ func (r *run) question(q actions.Question) []sessions.Reply {
 	newest := r.newest()
 	k := r.claim.Key
 	l := sessions.Label{Kind: channels.KindQuestion, Turn: r.id}
-	replies := r.g.split(l, k, r.g.spellCommands(k, q.Text(newest.Private)), newest)
+	replies := r.g.split(l, k, r.g.SpellCommands(k, q.Text(newest.Private)), newest)
 	if len(replies) > 1 {
-		replies = r.g.split(l, k, r.g.spellCommands(k, q.Line()), newest)
+		replies = r.g.split(l, k, r.g.SpellCommands(k, q.Line()), newest)
 	}
 	replies[len(replies)-1].ID = questionID(q)
 	return replies

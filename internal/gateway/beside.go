@@ -28,7 +28,7 @@ func (r *run) addNotice(ctx context.Context, t *sessions.Turn, text string) {
 		}
 		r.beside = &beside{Notice: n, by: by, without: t.Replies}
 		t.Once = n.Once
-		t.Replies = r.replies(*t, text+"\n\n"+r.g.spellCommands(r.claim.Key, n.Say), "ran")
+		t.Replies = r.replies(*t, text+"\n\n"+r.g.SpellCommands(r.claim.Key, n.Say), "ran")
 		return
 	}
 }

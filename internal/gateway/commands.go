@@ -76,9 +76,9 @@ func arguments(text string) string {
 	return ""
 }
 
-// spellCommands writes the commands in our own text (never the model's) as
+// SpellCommands writes the commands in our own text (never the model's) as
 // people type them on the network of k: "!new" on IRC.
-func (g *Gateway) spellCommands(k channels.Key, text string) string {
+func (g *Gateway) SpellCommands(k channels.Key, text string) string {
 	sign := g.commandSign(k)
 	if sign == "/" {
 		return text
@@ -380,7 +380,7 @@ func (g *Gateway) countCommand(k channels.Key, outcome sessions.Outcome) {
 func (g *Gateway) storeReply(ctx context.Context, e sessions.Entry, kind channels.Kind, text string) (sessions.Acceptance, error) {
 	e.Answered = true
 	if text != "" {
-		e.Replies = g.split(sessions.Label{Kind: kind}, e.Inbound.Key, g.spellCommands(e.Inbound.Key, text), e.Inbound)
+		e.Replies = g.split(sessions.Label{Kind: kind}, e.Inbound.Key, g.SpellCommands(e.Inbound.Key, text), e.Inbound)
 	}
 	got, err := g.store.Accept(ctx, e)
 	if err != nil {

@@ -213,7 +213,7 @@ func (g *Gateway) tellConnections(ctx context.Context) (err error) {
 	}
 	var failed error
 	for _, p := range list {
-		err := g.Tell(ctx, p.Me.Chat, "connect "+p.ID+" "+string(p.State), g.spellCommands(p.Me.Chat, sayConnecting(p)))
+		err := g.Tell(ctx, p.Me.Chat, "connect "+p.ID+" "+string(p.State), g.SpellCommands(p.Me.Chat, sayConnecting(p)))
 		if err == nil {
 			err = g.opts.Connections.Told(ctx, p)
 		}

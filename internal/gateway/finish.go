@@ -86,7 +86,7 @@ func (r *run) sentence(why agent.Cause) sentence {
 
 func (r *run) apology(id string, why agent.Cause, model *agent.ModelError) agent.Result {
 	said := r.sentenceFor(why, model)
-	text := r.g.spellCommands(r.claim.Key, fmt.Sprintf("Sorry, %s (error %s).", said.person, id))
+	text := r.g.SpellCommands(r.claim.Key, fmt.Sprintf("Sorry, %s (error %s).", said.person, id))
 	return agent.Result{
 		Text: r.withCure(text, said.forOwner(model)),
 		Messages: append(r.questions(), sessions.Message{
@@ -223,7 +223,7 @@ func (r *run) replies(t sessions.Turn, text, outcome string) []sessions.Reply {
 	}
 	if say := r.g.summaries.Choice(r.history, r.historyAfter(t)); say != "" {
 		l.Kind = channels.KindNotice
-		list = append(list, r.g.split(l, r.claim.Key, r.g.spellCommands(r.claim.Key, say), r.newest())...)
+		list = append(list, r.g.split(l, r.claim.Key, r.g.SpellCommands(r.claim.Key, say), r.newest())...)
 	}
 	return list
 }

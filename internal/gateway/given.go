@@ -81,7 +81,7 @@ func (g *Gateway) givenTurn(ctx context.Context, t *agent.Turn) admission.Turn {
 
 // refusedBy is what the caller of a given turn learns of a rule.
 func (g *Gateway) refusedBy(t admission.Turn, v admission.Verdict) *RefusedError {
-	no := &RefusedError{Why: g.spellCommands(t.Key, v.Say), Later: !v.Until.IsZero()}
+	no := &RefusedError{Why: g.SpellCommands(t.Key, v.Say), Later: !v.Until.IsZero()}
 	if !v.Again.IsZero() {
 		no.Later, no.Spent = true, true
 		no.After = v.Again.Sub(t.At)

@@ -74,7 +74,7 @@ func (g *Gateway) refuse(ctx context.Context, m channels.Inbound, why string) er
 	e := sessions.Entry{Inbound: m, Answered: true}
 	e.Inbound.Text, e.Inbound.Attachments = clipText(m.Text, 1000), nil
 	if g.chats.refuse(m.Key, why, g.opts.Now()) {
-		e.Replies = g.split(sessions.Label{Kind: channels.KindNotice}, m.Key, g.spellCommands(m.Key, why), m)
+		e.Replies = g.split(sessions.Label{Kind: channels.KindNotice}, m.Key, g.SpellCommands(m.Key, why), m)
 	}
 	got, err := g.store.Accept(ctx, e)
 	if err != nil {

@@ -58,7 +58,7 @@ func (r *run) park(ctx context.Context, v admission.Verdict) error {
 	if !r.parked || r.rows[0].Why != v.Say {
 		newest := r.newest()
 		l := sessions.Label{Kind: channels.KindNotice, Turn: r.id}
-		p.Replies = r.g.split(l, r.claim.Key, r.g.spellCommands(r.claim.Key, v.Say), newest)
+		p.Replies = r.g.split(l, r.claim.Key, r.g.SpellCommands(r.claim.Key, v.Say), newest)
 	}
 	r.log().Info("the turn is parked", "turn", r.id, "until", v.Until, "why", v.Say)
 	err := r.g.store.Park(ctx, r.claim, p)

@@ -27,7 +27,7 @@ type Reminders interface {
 }
 
 const (
-	sayHowJobs    = "\nAsk me for one in your own words, like “remind me tomorrow at nine”. /jobs cancel r1 removes r1. /jobs zone Europe/Rome tells me where you are."
+	sayHowJobs    = "\n\nAsk me for one in your own words, like “remind me tomorrow at nine”. /jobs cancel r1 removes r1. /jobs zone Europe/Rome tells me where you are."
 	sayWhichJob   = "Write /jobs to see your reminders, /jobs cancel r1 to remove one, or /jobs zone Europe/Rome to tell me where you are."
 	sayHowSnooze  = "Write for how long after the command: /snooze 10m, /snooze 1h or /snooze tomorrow."
 	sayJobsError  = "Sorry, I could not reach your reminders. Please try again later."

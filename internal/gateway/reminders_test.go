@@ -108,7 +108,7 @@ func TestRemindersByCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, book := booked(t)
 		for _, step := range []struct{ say, want string }{
-			{"/jobs", "There are no reminders here.\nAsk me for one in your own words, like “remind me tomorrow at nine”. /jobs cancel r1 removes r1. /jobs zone Europe/Rome tells me where you are."},
+			{"/jobs", "There are no reminders here.\n\nAsk me for one in your own words, like “remind me tomorrow at nine”. /jobs cancel r1 removes r1. /jobs zone Europe/Rome tells me where you are."},
 			{"/snooze 1h", "No reminder of yours has come due here lately."},
 			{"snooze 1h", "echo snooze 1h"},
 			{"/jobs zone Mars", `There is no time zone "Mars"; use an IANA name like Europe/Rome or UTC.`},

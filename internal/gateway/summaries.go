@@ -115,7 +115,7 @@ func (g *Gateway) answerAsker(ctx context.Context, asker channels.Inbound, text 
 	if h, err := g.store.History(ctx, asker.Key, sessions.HistoryLimit{Messages: 1}); err == nil && h.Generation == "" {
 		return
 	}
-	if _, err := g.notify(ctx, asker, onceID("summary", asker.ID), formerCompact+asker.ID, g.split(sessions.Label{Kind: channels.KindNotice}, asker.Key, g.spellCommands(asker.Key, text), asker)); err != nil {
+	if _, err := g.notify(ctx, asker, onceID("summary", asker.ID), formerCompact+asker.ID, g.split(sessions.Label{Kind: channels.KindNotice}, asker.Key, g.SpellCommands(asker.Key, text), asker)); err != nil {
 		g.log(asker.Key).Warn("the person is not told that the summary failed", "err", err)
 	}
 }

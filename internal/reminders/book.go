@@ -52,7 +52,7 @@ func (b *Book) add(ctx context.Context, a Asker, o heartbeat.Order) (r reminder,
 	}
 	err = b.store.ChangeNotes(ctx, Kind, owner, func(have []sessions.Note) (put []sessions.Note, remove []string, err error) {
 		if len(readAll(have)) >= MaxPerson {
-			return nil, nil, refuse("this person has %d reminders already, and nobody may have more; cancel one first", MaxPerson)
+			return nil, nil, refuse("there are %d reminders already, and nobody may have more; cancel one first", MaxPerson)
 		}
 		name, remember, err := nextName(have)
 		if err != nil {
@@ -188,7 +188,7 @@ func (b *Book) List(ctx context.Context, a Asker) (said string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return b.lines(a, list), nil
+	return b.lines(ctx, a, list), nil
 }
 
 // find is the one that a means by name: in a private chat r7 is that of the identity under
@@ -211,9 +211,9 @@ func (b *Book) find(ctx context.Context, a Asker, name string) (reminder, error)
 	case own >= 0:
 		return list[own], nil
 	case len(list) == 0:
-		return reminder{}, refuse("there is no reminder %.40s here; list_jobs and /jobs show the numbers", name)
+		return reminder{}, refuse("there is no reminder %.40s here; %s shows the numbers", name, b.o.Spell(a.Key, "/jobs"))
 	case a.Private && (on == "" || len(list) > 1):
-		return reminder{}, refuse("this person made reminder %s on another network: write %s@%s for that one", name, name, list[0].owner)
+		return reminder{}, refuse("reminder %s was made on another network: write %s@%s for that one", name, name, list[0].owner)
 	case len(list) == 1:
 		return list[0], nil
 	}

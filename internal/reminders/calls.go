@@ -31,7 +31,7 @@ func (b *Book) ListJobs(ctx context.Context, c agent.Call) (said string, err err
 	for _, r := range list {
 		mark(c, r)
 	}
-	return b.lines(a, list), nil
+	return b.lines(ctx, a, list), nil
 }
 
 // ChangeJob is Change for a model.

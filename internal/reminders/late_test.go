@@ -120,8 +120,8 @@ func TestAPauseEndsByItself(t *testing.T) {
 	w.make(ann, daily)
 	w.now = w.now.Add(time.Hour)
 	w.fire("not allowed")
-	want(t, w.list(ann), "r1: paused (not allowed; it goes on by itself when that changes): call Bob\n"+
-		"r2: paused (not allowed; it goes on by itself when that changes): pills\n")
+	want(t, w.list(ann), "- r1: paused (not allowed; it goes on by itself when that changes): call Bob\n"+
+		"- r2: paused (not allowed; it goes on by itself when that changes): pills\n")
 	all, err := w.book.All(t.Context())
 	if err != nil || len(all) != 2 || all[0].Paused != "not allowed; it goes on by itself when that changes" {
 		t.Errorf("All = %+v, %v", all, err)
@@ -141,5 +141,5 @@ func TestAPauseEndsByItself(t *testing.T) {
 		"- r2: pills (was due at 12:00; it was paused; one before it was missed)")
 	want(t, w.outcomes(), "telegram:42/r2 28 11:00 missed it came due while the daemon could not deliver it\n"+
 		"telegram:42/r1 28 11:00 ran \ntelegram:42/r2 29 11:00 ran \n")
-	want(t, w.list(ann), "r2: Monday 30 November 2026, 12:00 (Europe/Berlin), in 22 hours, every day at 12:00: pills\n")
+	want(t, w.list(ann), "- r2: Monday 30 November 2026, 12:00 (Europe/Berlin), in 22 hours, every day at 12:00: pills\n")
 }

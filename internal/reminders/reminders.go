@@ -67,6 +67,9 @@ type Options struct {
 	// Together returns the identities of the person that one belongs to, itself first.
 	// Default: each identity is a person.
 	Together func(ctx context.Context, identity string) ([]string, error)
+	// Spell writes the commands in text as people type them on the network of k: "!jobs" on
+	// IRC. Models repeat to people what they read. Default: as they are.
+	Spell func(k channels.Key, text string) string
 }
 
 // Book is the reminders of a store.
@@ -86,6 +89,9 @@ func New(store Store, o Options) *Book {
 	}
 	if o.Together == nil {
 		o.Together = func(_ context.Context, identity string) ([]string, error) { return []string{identity}, nil }
+	}
+	if o.Spell == nil {
+		o.Spell = func(_ channels.Key, text string) string { return text }
 	}
 	o.Zone = cmp.Or(o.Zone, time.Local)
 	return &Book{store: store, o: o, wake: make(chan struct{}, 1)}

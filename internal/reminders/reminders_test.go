@@ -152,13 +152,13 @@ func TestWhoSeesAndChangesWhat(t *testing.T) {
 	w.make(annThere, at("bring cake", "2026-11-30T09:00"))
 	w.make(bobThere, at("bring tea", "2026-11-29T10:00"))
 
-	want(t, w.list(ann), "r1: Sunday 29 November 2026, 09:00 (Europe/Berlin), in 22 hours: the doctor\n"+
-		"r2: Monday 30 November 2026, 09:00 (Europe/Berlin), in 2 days, in telegram:-100: bring cake (of Ann)\n")
-	want(t, w.list(annThere), "r2: Monday 30 November 2026, 09:00 (Europe/Berlin), in 2 days: bring cake (of Ann)\n")
-	want(t, w.list(bobThere), "r1: Sunday 29 November 2026, 10:00 (Europe/Berlin), in 23 hours: bring tea (of Bob)\n")
+	want(t, w.list(ann), "- r1: Sunday 29 November 2026, 09:00 (Europe/Berlin), in 22 hours: the doctor\n"+
+		"- r2: Monday 30 November 2026, 09:00 (Europe/Berlin), in 2 days, in telegram:-100: bring cake (of Ann)\n")
+	want(t, w.list(annThere), "- r2: Monday 30 November 2026, 09:00 (Europe/Berlin), in 2 days: bring cake (of Ann)\n")
+	want(t, w.list(bobThere), "- r1: Sunday 29 November 2026, 10:00 (Europe/Berlin), in 23 hours: bring tea (of Bob)\n")
 	want(t, w.list(eveThere), w.list(bobThere)+w.list(annThere))
 
-	none := "refused: there is no reminder r2 here; list_jobs and /jobs show the numbers"
+	none := "refused: there is no reminder r2 here; /jobs shows the numbers"
 	want(t, w.cancel(bobThere, "r2"), none)
 	want(t, w.change(bobThere, "r2", at("no cake", "")), none)
 	want(t, w.cancel(annThere, "r1"), strings.ReplaceAll(none, "r2", "r1"))
@@ -177,7 +177,7 @@ func TestNumbersAreNotGivenAgain(t *testing.T) {
 	if got := w.make(ann, at("b", "2026-11-29T09:00")); !strings.HasPrefix(got, "Reminder r2:") {
 		t.Errorf("the second reminder: %q, want r2", got)
 	}
-	want(t, w.cancel(ann, "r1"), "refused: there is no reminder r1 here; list_jobs and /jobs show the numbers")
+	want(t, w.cancel(ann, "r1"), "refused: there is no reminder r1 here; /jobs shows the numbers")
 }
 
 func TestLimits(t *testing.T) {
@@ -213,7 +213,7 @@ func TestATaskAfterAChange(t *testing.T) {
 	want(t, w.change(annThere, "r1", heartbeat.Order{Prompt: "the news"}), often)
 	w.make(annThere, heartbeat.Order{Prompt: "the news", When: heartbeat.When{Every: "1h"}})
 	want(t, w.change(eveThere, "r2", heartbeat.Order{When: heartbeat.When{Every: "59m"}}), often)
-	if got := w.list(annThere); !strings.Contains(got, "every 30m: stretch (of Ann)") || !strings.Contains(got, "every 1h: (prompt) the news (of Ann)") {
+	if got := w.list(annThere); !strings.Contains(got, "every 30 minutes: stretch (of Ann)") || !strings.Contains(got, "every 1 hour: (prompt) the news (of Ann)") {
 		t.Errorf("the list is %q, want both as they were", got)
 	}
 }

@@ -194,7 +194,7 @@ func TestPaused(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	w.fire("not allowed")
 	want(t, strings.Join(w.delivered("telegram:42"), "|"), "")
-	want(t, w.list(ann), "r1: paused (not allowed; it goes on by itself when that changes): stretch\n")
+	want(t, w.list(ann), "- r1: paused (not allowed; it goes on by itself when that changes): stretch\n")
 	want(t, w.outcomes(), "telegram:42/r1 28 11:00 skipped paused: not allowed\n")
 	w.change(ann, "r1", heartbeat.Order{When: heartbeat.When{Every: "1h"}})
 	w.pass(time.Hour)
@@ -217,7 +217,7 @@ func TestPausedAfterFailures(t *testing.T) {
 		}
 		w.fail(list[0])
 	}
-	want(t, w.list(ann), "r1: paused (it failed 3 times in a row): stretch\n")
+	want(t, w.list(ann), "- r1: paused (it failed 3 times in a row): stretch\n")
 	if got := w.delivered("telegram:42"); len(got) != 3 {
 		t.Errorf("delivered %q, want 3", got)
 	}

@@ -30,13 +30,16 @@ func (b *Book) say(ctx context.Context, a Asker, r reminder) string {
 	if r.Zone == "" && byClock {
 		text.WriteString(b.unknownZone(ctx, a, r.owner))
 	}
-	return text.String()
+	return b.o.Spell(a.Key, text.String())
 }
 
 // place is where r is delivered, for a.
 func (b *Book) place(a Asker, r reminder) string {
-	if r.Key == a.Key {
+	switch {
+	case r.Key == a.Key:
 		return "here"
+	case r.Private && a.Private: // their own chat there
+		return "on " + r.Key.Channel()
 	}
 	return "in " + r.Key.String()
 }
@@ -87,13 +90,18 @@ func distance(d time.Duration) string {
 }
 
 // lines are the lines of a list.
-func (b *Book) lines(a Asker, list []reminder) string {
+func (b *Book) lines(ctx context.Context, a Asker, list []reminder) string {
 	if len(list) == 0 {
 		return "There are no reminders here."
 	}
+	zone := b.o.Zone
+	owner, err := a.owner()
+	if err == nil {
+		zone = b.ZoneOf(ctx, owner)
+	}
 	var text strings.Builder
 	for _, r := range list {
-		b.line(&text, a, r)
+		b.line(&text, a, r, zone)
 	}
 	return text.String()
 }
@@ -106,20 +114,24 @@ func (b *Book) nameFor(a Asker, r reminder) string {
 	return r.name + "@" + channelOf(r.owner)
 }
 
-// line writes a line of a list.
-func (b *Book) line(text *strings.Builder, a Asker, r reminder) {
-	fmt.Fprintf(text, "%s: ", b.nameFor(a, r))
+// line writes a line of a list for somebody in zone. A time that was said by the clock is
+// shown on the clock for which it was said.
+func (b *Book) line(text *strings.Builder, a Asker, r reminder, zone *time.Location) {
+	if r.When.At != "" || r.When.Repeat != nil {
+		zone = b.zone(r.Zone)
+	}
+	fmt.Fprintf(text, "- %s: ", b.nameFor(a, r))
 	switch {
 	case r.broken:
 	case r.Paused != "":
 		fmt.Fprintf(text, "paused (%s): ", r.paused())
 	default:
-		fmt.Fprintf(text, "%s, %s", heartbeat.InWords(r.due, b.zone(r.Zone)), distance(r.due.Sub(b.o.Now())))
+		fmt.Fprintf(text, "%s, %s", heartbeat.InWords(r.due, zone), distance(r.due.Sub(b.o.Now())))
 		if repeats := b.repeats(r); repeats != "" {
 			fmt.Fprintf(text, ", %s", repeats)
 		}
 		if r.Key != a.Key {
-			fmt.Fprintf(text, ", in %s", r.Key)
+			text.WriteString(", " + b.place(a, r))
 		}
 		text.WriteString(": ")
 	}

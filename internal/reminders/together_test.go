@@ -34,7 +34,7 @@ func TestRemindersOfOnePerson(t *testing.T) {
 	}
 	w.make(annsDesk, heartbeat.Order{Text: "second", When: heartbeat.When{In: "3h"}})
 	list := w.list(ann)
-	for _, want := range []string{"r1: ", "r1@irc: ", "r2@irc: ", "phone", "desk", "second", ", in irc:ann: "} {
+	for _, want := range []string{"r1: ", "r1@irc: ", "r2@irc: ", "phone", "desk", "second", ", on irc: "} {
 		if !strings.Contains(list, want) {
 			t.Errorf("the list on the phone lacks %q:\n%s", want, list)
 		}
@@ -48,10 +48,10 @@ func TestRemindersOfOnePerson(t *testing.T) {
 	}{
 		{bob, "r1@irc", "refused: there is no reminder"},
 		{ann, "r9@irc", "refused: there is no reminder"},
-		{ann, "r2", "refused: this person made reminder r2 on another network: write r2@irc:account:ann"},
+		{ann, "r2", "refused: reminder r2 was made on another network: write r2@irc:account:ann"},
 		{ann, "r2@irc", "Cancelled reminder r2: second"},
 		{ann, "r1", "Cancelled reminder r1: phone"},
-		{ann, "r1", "refused: this person made reminder r1 on another network"},
+		{ann, "r1", "refused: reminder r1 was made on another network"},
 		{ann, "r1@IRC:account:ANN", "Cancelled reminder r1: desk"},
 		{annsDesk, "r1", "refused: there is no reminder"},
 	} {
