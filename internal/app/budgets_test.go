@@ -21,7 +21,7 @@ func TestABudgetIsUsedUp(t *testing.T) {
 	if got := r.ask(r.page("hall"), "hello"); strings.Contains(got, "I have used") {
 		t.Fatalf("the first answer is %q", got)
 	}
-	const over = "I have used today's 2 tokens. I go on at 00:00 (Berlin), or ask whoever runs me."
+	const over = "I have used today's 2 tokens for everybody. I go on at 00:00 (Berlin): write again then, or ask whoever runs me."
 	if got := r.ask(r.page("hall"), "and again"); got != over {
 		t.Errorf("the second answer is %q, want %q", got, over)
 	}
@@ -45,7 +45,7 @@ func TestBudgetsAreShown(t *testing.T) {
 	said := r.ask(r.page("hall"), "/usage")
 	used := regexp.MustCompile(`^You: (\d+) tokens today, (\d+) tokens this month\.
 Left: [0-9,]+ of today's 1,000,000 tokens for you, until 00:00 \(Berlin\)\.
-Left: [0-9,]+ of this month's 2,000,000 tokens, until 00:00 on 1 \w+ \(Berlin\)\.
+Left: [0-9,]+ of this month's 2,000,000 tokens for everybody, until 00:00 on 1 \w+ \(Berlin\)\.
 Everybody: \d+ tokens today, \d+ tokens this month\.
 - operator: \d+ tokens this month$`).FindStringSubmatch(said)
 	if used == nil || used[1] == "0" || used[1] != used[2] {
@@ -105,5 +105,5 @@ func TestGivenTurnsUseABudget(t *testing.T) {
 	r := p.run()
 	s := speaker{r, r.token("program", "", "chat")}
 	s.expect(http.StatusOK, "", messages("hello"))
-	s.expect(http.StatusTooManyRequests, "I have used today's 2 tokens.", messages("hello"))
+	s.expect(http.StatusTooManyRequests, "I have used today's 2 tokens for everybody.", messages("hello"))
 }

@@ -87,7 +87,7 @@ func TestBefore(t *testing.T) {
 		{name: "a little left", s: budget.Settings{Person: two}, turn: ann, has: []sessions.Count{money("telegram:42", "20261130", 1.99)}},
 		{
 			name: "used up", s: budget.Settings{Person: two}, turn: ann, has: []sessions.Count{money("telegram:42", "20261130", 2)},
-			say: "I have used today's 2.00 for you. I go on at 00:00 (Berlin), or ask whoever runs me.", again: "2026-12-01 00:00",
+			say: "I have used today's 2.00 for you. I go on at 00:00 (Berlin): write again then, or ask whoever runs me.", again: "2026-12-01 00:00",
 		},
 		{name: "used up yesterday", s: budget.Settings{Person: two}, turn: ann, has: []sessions.Count{money("telegram:42", "20261129", 2)}},
 		{name: "another person's", s: budget.Settings{Person: two}, turn: ann, has: []sessions.Count{money("telegram:43", "20261130", 2)}},
@@ -95,11 +95,11 @@ func TestBefore(t *testing.T) {
 		{
 			name: "of a month", s: budget.Settings{Person: budget.Limits{Day: 2, Month: 3}}, turn: ann,
 			has: []sessions.Count{money("telegram:42", "20261101", 1.5), money("telegram:42", "20261130", 1.5), money("telegram:42", "20261031", 9)},
-			say: "I have used this month's 3.00 for you. I go on at 00:00 on 1 December (Berlin), or ask whoever runs me.", again: "2026-12-01 00:00",
+			say: "I have used this month's 3.00 for you. I go on at 00:00 on 1 December (Berlin): write again then, or ask whoever runs me.", again: "2026-12-01 00:00",
 		},
 		{
 			name: "of a chat", s: budget.Settings{Chat: two}, turn: nightly, has: []sessions.Count{money(sessions.ChatScope(home), "20261130", 2.5)},
-			say: "I have used today's 2.00 for this chat. I go on at 00:00 (Berlin), or ask whoever runs me.", again: "2026-12-01 00:00",
+			say: "I have used today's 2.00 for this chat. I go on at 00:00 (Berlin): write again then, or ask whoever runs me.", again: "2026-12-01 00:00",
 		},
 		{
 			name: "of a job", s: budget.Settings{Job: two}, turn: nightly, has: []sessions.Count{{Kind: "spent-cost", Owner: "job/nightly", Day: "20261130", N: 2e9}},
@@ -107,12 +107,12 @@ func TestBefore(t *testing.T) {
 		},
 		{
 			name: "of all", s: budget.Settings{All: two}, turn: ann, has: []sessions.Count{{Kind: "spent-cost", Owner: "all", Day: "20261130", N: 2e9}},
-			say: "I have used today's 2.00. I go on at 00:00 (Berlin), or ask whoever runs me.", again: "2026-12-01 00:00",
+			say: "I have used today's 2.00 for everybody. I go on at 00:00 (Berlin): write again then, or ask whoever runs me.", again: "2026-12-01 00:00",
 		},
 		{
 			name: "in tokens", s: budget.Settings{Unit: budget.Tokens, Person: budget.Limits{Day: 50000}}, turn: ann,
 			has: []sessions.Count{{Kind: "used-input", Owner: "telegram:42", Day: "20261130", N: 49000}, {Kind: "used-output", Owner: "telegram:42", Day: "20261130", N: 1000}},
-			say: "I have used today's 50,000 tokens for you. I go on at 00:00 (Berlin), or ask whoever runs me.", again: "2026-12-01 00:00",
+			say: "I have used today's 50,000 tokens for you. I go on at 00:00 (Berlin): write again then, or ask whoever runs me.", again: "2026-12-01 00:00",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -168,8 +168,8 @@ func TestABudgetIsAPersons(t *testing.T) {
 		private bool
 		want    string
 	}{
-		{"telegram:42", true, "I have used today's 2.00 for you. I go on at 18:00 (New York), or ask whoever runs me."},
-		{"irc:ann", false, "I have used today's 2.00 for you. I go on at 00:00 (Berlin), or ask whoever runs me."},
+		{"telegram:42", true, "I have used today's 2.00 for you. I go on at 18:00 (New York): write again then, or ask whoever runs me."},
+		{"irc:ann", false, "I have used today's 2.00 for you. I go on at 00:00 (Berlin): write again then, or ask whoever runs me."},
 		{"irc:bob", true, ""},
 	} {
 		got, err := r.Before(t.Context(), admission.Turn{ID: "1", Owner: tt.owner, Private: tt.private, At: at})

@@ -23,7 +23,11 @@ func (r *rule) verdict(ctx context.Context, t admission.Turn, over *share) admis
 	if over == nil {
 		return admission.Verdict{}
 	}
-	v := admission.End(fmt.Sprintf("I have used %s. I go on at %s, or ask whoever runs me.", r.whole(*over), r.when(ctx, t, over.period)))
+	then := ""
+	if over.scope != ofJob {
+		then = ": write again then" // the message is not kept
+	}
+	v := admission.End(fmt.Sprintf("I have used %s. I go on at %s%s, or ask whoever runs me.", r.whole(*over), r.when(ctx, t, over.period), then))
 	v.Again = r.next(over.period, t.At)
 	return v
 }
@@ -34,7 +38,7 @@ func (r *rule) whole(s share) string {
 	if s.period == month {
 		of = "this month's"
 	}
-	return of + " " + r.limits.amount(s.limit) + [...]string{ofPerson: " for you", ofChat: " for this chat", ofJob: " for the job " + s.job(), ofAll: ""}[s.scope]
+	return of + " " + r.limits.amount(s.limit) + [...]string{ofPerson: " for you", ofChat: " for this chat", ofJob: " for the job " + s.job(), ofAll: " for everybody"}[s.scope]
 }
 
 // when says when the period of t ends, on the clock of whoever reads it: in a private chat

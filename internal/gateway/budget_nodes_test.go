@@ -93,7 +93,7 @@ func TestABudgetOverNodes(t *testing.T) {
 		switch {
 		case strings.HasPrefix(m.Text, "echo "):
 			answered++
-		case strings.HasPrefix(m.Text, "I have used today's 4,000 tokens."):
+		case strings.HasPrefix(m.Text, "I have used today's 4,000 tokens for everybody."):
 			refused++
 		}
 	}
