@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -158,11 +159,20 @@ func (g *Gateway) answerConnection(ctx context.Context, s people.Side, yes bool)
 	case !found:
 		return sayNothingAsked, nil
 	case p.State == people.Asked:
-		return fmt.Sprintf("Good. I wait for %s to say yes, too, until %s UTC. /connect no takes your yes back.", p.Other, p.Until.UTC().Format("15:04")), nil
+		return fmt.Sprintf("Good. I wait for %s to say yes, too, for %s. /connect no takes your yes back.", p.Other, minutesUntil(p.Until, g.opts.Now())), nil
 	case p.Told:
 		return sayConnecting(p), nil
 	}
 	return "", g.tellConnections(ctx)
+}
+
+// minutesUntil is how long it is until then, as people say it wherever they live.
+func minutesUntil(then, now time.Time) string {
+	n := int(math.Ceil(then.Sub(now).Minutes()))
+	if n <= 1 {
+		return "another minute"
+	}
+	return fmt.Sprintf("another %d minutes", n)
 }
 
 // disconnect makes s a person of its own again.

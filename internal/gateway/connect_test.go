@@ -116,7 +116,7 @@ func TestConnect(t *testing.T) {
 			{"here", "/connect", "write this to me there, in a private chat, within ten minutes"},
 			{"there", "/connect CODE", "This would connect you with “P1” (here:1). You are “P1” (there:1). Then what I remember about you, your budget, your reminders and your time zone are common"},
 			{"there", "/connect", "A question waits for you already."},
-			{"there", "/connect yes", "Good. I wait for “P1” (here:1) to say yes, too, until"},
+			{"there", "/connect yes", "Good. I wait for “P1” (here:1) to say yes, too, for another 10 minutes. /connect no takes"},
 			{"here", "/connect yes", "You are connected with “P1” (there:1): what I remember"},
 			{"here", "/connect yes", "You are connected with “P1” (there:1): what I remember"},
 			{"here", "/disconnect", "You are no longer connected with there:1."},
