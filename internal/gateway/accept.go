@@ -61,12 +61,7 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 		return g.noteReaction(ctx, m)
 	}
 	if cmd, ok := parseCommand(m.Text); ok && m.Edits == "" && m.Forwarded == nil {
-		c := command{Message: m, Name: cmd}
-		if s, able := b.Channel.(channels.Stopper); able && cmd == "stop" {
-			c.StoppedDelivery = s.Stop(m.Key)
-		}
-		_, err := onNode(ctx, g, sessions.Peer{Key: m.Key}, callCommand, c, g.command)
-		return err
+		return g.carryOut(ctx, m, cmd)
 	}
 	if refusal := g.overLimit(ctx, m); refusal != "" {
 		return g.refuse(ctx, m, refusal)

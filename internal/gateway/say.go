@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"dragoman/channels"
@@ -23,12 +24,17 @@ type Said struct {
 
 // Say puts q into its conversation, as if its channel had, and does not wait for the
 // answer, which is delivered there. With an id it is safe to repeat. mode is how it is
-// answered while a turn runs, "" as configured. Errors: those of [Gateway.Converse], and a
-// [*sessions.ReplaceError] if q may not replace what it names.
+// answered while a turn runs, "" as configured. A command that a person says in a room of the
+// page is carried out, as on every network; it has no Seq. Errors: those of
+// [Gateway.Converse], and a [*sessions.ReplaceError] if q may not replace what it names.
 func (g *Gateway) Say(ctx context.Context, q Question, mode Mode) (Said, error) {
 	m, former, err := g.asked(ctx, q)
 	if err != nil {
 		return Said{}, err
+	}
+	name, is := parseCommand(m.Text)
+	if is && mode == "" && g.takesCommands(q, m) {
+		return Said{ID: m.ID}, g.carryOut(ctx, m, name)
 	}
 	got, err := g.put(ctx, &q, m, former, mode)
 	if err != nil {
@@ -46,12 +52,24 @@ func (g *Gateway) Order(ctx context.Context, q Question, name string) error {
 	if err != nil {
 		return err
 	}
+	return g.carryOut(ctx, m, name)
+}
+
+// takesCommands reports whether m, which is what q means, may be a command: on the page people
+// type them, as in every chat. Other programs have verbs, and a model must not command.
+func (g *Gateway) takesCommands(q Question, m channels.Inbound) bool {
+	room := slices.Contains(g.opts.People.Rooms(), m.Key.Channel())
+	return room && m.Via == channels.ViaAPI && q.Replaces == 0 && len(m.Attachments) == 0
+}
+
+// carryOut carries out the command name of m on the node that has the chat.
+func (g *Gateway) carryOut(ctx context.Context, m channels.Inbound, name string) error {
 	c := command{Message: m, Name: name}
 	b := g.bindings[m.Key.Channel()]
 	if s, able := b.Channel.(channels.Stopper); able && name == "stop" {
 		c.StoppedDelivery = s.Stop(m.Key)
 	}
-	_, err = onNode(ctx, g, sessions.Peer{Key: m.Key}, callCommand, c, g.command)
+	_, err := onNode(ctx, g, sessions.Peer{Key: m.Key}, callCommand, c, g.command)
 	return err
 }
 

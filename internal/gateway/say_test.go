@@ -12,6 +12,7 @@ import (
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
@@ -34,6 +35,37 @@ func TestSay(t *testing.T) {
 		var refused *gateway.RefusedError
 		if _, err := w.gw.Say(t.Context(), gateway.Question{Key: k, Text: "hi", Sender: channels.Person{IDs: []string{"stranger"}}}, ""); !errors.As(err, &refused) {
 			t.Errorf("a stranger may say something: %v", err)
+		}
+	})
+}
+
+// On the page people type commands, and each is carried out once. A model that speaks for
+// somebody cannot, and neither does anybody in a chat of a network.
+func TestSayCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) {
+			o.People = people.NewDirectory(nil, people.DirectoryOptions{Rooms: []string{"net"}})
+		})
+		q := gateway.Question{Key: channels.MustKey("net:1"), ID: "a", Text: "/start"}
+		for range 2 {
+			if _, err := w.gw.Say(t.Context(), q, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		w.expect("1", "Hello! Write to me as you would to a person. /help shows what else I can do.")
+		var refused *gateway.RefusedError
+		for name, change := range map[string]func(*gateway.Question){
+			"of a model":  func(q *gateway.Question) { q.Via = channels.ViaMCP },
+			"in an edit":  func(q *gateway.Question) { q.Replaces = 1 },
+			"with a file": func(q *gateway.Question) { q.Attachments = []channels.Attachment{{Name: "a.txt"}} },
+		} {
+			other := q
+			other.ID = name
+			change(&other)
+			if _, err := w.gw.Say(t.Context(), other, ""); !errors.As(err, &refused) {
+				t.Errorf("a command %s = %v, want a refusal", name, err)
+			}
 		}
 	})
 }
