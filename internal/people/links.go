@@ -92,7 +92,9 @@ func (l *Links) Redeem(ctx context.Context, secret string) (Principal, error) {
 	if err := l.tokens.put(ctx, opened); err != nil {
 		return Principal{}, err
 	}
-	return opened.principal(""), nil
+	who := opened.principal("")
+	who.Name = OperatorID // nobody chose the name of the token
+	return who, nil
 }
 
 // End ends the session of a page that a link opened. It does nothing for p

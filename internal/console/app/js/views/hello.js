@@ -39,8 +39,10 @@ export function Tries({ of: key }) {
     <div class="tries">${tries.map((text) => html`<button type="button" class="chip" onClick=${() => begin(t(text))}>${t(text)}</button>`)}</div></div>`;
 }
 
+// greeting names whoever has a name: the operator's links have none.
 /** @param {string} name */
 function greeting(name) {
+  if (!name || name === "operator") return t("Welcome.");
   const hour = new Date().getHours();
   if (hour < 5 || hour >= 18) return t("Good evening, {0}.", name);
   return hour < 12 ? t("Good morning, {0}.", name) : t("Good afternoon, {0}.", name);
