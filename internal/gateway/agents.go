@@ -120,7 +120,11 @@ func (g *Gateway) chooseAgent(ctx context.Context, m channels.Inbound) error {
 	choices := g.opts.Agents.Choices(m.Key)
 	name := strings.TrimSpace(arguments(m.Text))
 	if name == "" {
-		return g.answerCommand(ctx, e, g.listAgents(choices, h.Settings.Agent))
+		how, err := g.howToChoose(ctx, m, "agent", choices[len(choices)-1])
+		if err != nil {
+			return fmt.Errorf("gateway: agent of %s: %w", m.Key, err)
+		}
+		return g.answerCommand(ctx, e, g.listAgents(choices, h.Settings.Agent)+how)
 	}
 	chosen, say := findAgent(choices, name)
 	if say != "" {
@@ -159,7 +163,7 @@ func (g *Gateway) listAgents(choices []string, now string) string {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\nWrite its name after the command: /agent " + choices[len(choices)-1] + ". /agent " + byDefault + " takes the choice back.")
+	b.WriteString("\n")
 	return b.String()
 }
 

@@ -51,7 +51,7 @@ func (w *world) now() sessions.Settings {
 // A person sees who may answer in their chat, and chooses. The conversation goes on, and its
 // model is the persona's unless the person chose one.
 func TestChooseAnAgent(t *testing.T) {
-	const list = "pirate answers here. These can be chosen:\n\n- pirate\n- dragoman\n- cook, with the model small\n\nWrite its name after the command: /agent cook. /agent default takes the choice back."
+	const list = "pirate answers here. These can be chosen:\n\n- pirate\n- dragoman\n- cook, with the model small\n\nWrite it after the command, like /agent cook. /agent default takes the choice back."
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, choices, ship)
 		for _, step := range []struct{ typed, says, agent, model string }{
@@ -185,7 +185,7 @@ func TestMemoryOfAPersona(t *testing.T) {
 		}
 		w.say("1", "/memory")
 		synctest.Wait()
-		if got := w.lastText("1"); !strings.Contains(got, "Gold is at the bottom.") {
+		if got := w.lastText("1"); !strings.HasPrefix(got, "(pirate has a memory of its own.) This is") || !strings.Contains(got, "Gold is at the bottom.") {
 			t.Errorf("the pirate remembers %q", got)
 		}
 		w.say("1", "hello")

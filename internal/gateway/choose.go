@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,9 @@ type Model struct {
 // byDefault removes a choice.
 const byDefault = "default"
 
+// asConfigured is how much a model thinks if nobody chose that.
+const asConfigured = "as much as it is configured to"
+
 const (
 	sayMayNotChoose = "Only whoever runs me%s can change that in a shared chat."
 	sayOneModel     = "There is only one model here."
@@ -41,7 +45,8 @@ func (g *Gateway) chooseModel(ctx context.Context, m channels.Inbound) (string, 
 	now := g.modelOf(h)
 	name := strings.TrimSpace(arguments(m.Text))
 	if name == "" {
-		return listModels(models, now), nil
+		how, err := g.howToChoose(ctx, m, "model", models[len(models)-1].Name)
+		return listModels(models, now) + how, err
 	}
 	chosen, say := findModel(models, name)
 	if say != "" {
@@ -63,7 +68,7 @@ func (g *Gateway) chooseModel(ctx context.Context, m channels.Inbound) (string, 
 	return text, nil
 }
 
-// listModels says which models there are and which one answers now.
+// listModels says which models there are and which one answers now. How to choose follows.
 func listModels(models []Model, now string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s answers here. These can be chosen:\n\n", now)
@@ -77,8 +82,17 @@ func listModels(models []Model, now string) string {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\nWrite its name after the command: /model " + models[len(models)-1].Name + ". /model " + byDefault + " takes the choice back.")
+	b.WriteString("\n")
 	return b.String()
+}
+
+// howToChoose ends a list of what can be chosen in the chat of m: how, or who may.
+func (g *Gateway) howToChoose(ctx context.Context, m channels.Inbound, command, example string) (string, error) {
+	may, err := g.mayChange(ctx, m)
+	if !may {
+		return g.mayNotChange(), err
+	}
+	return fmt.Sprintf("Write it after the command, like /%[1]s %[2]s. /%[1]s %[3]s takes the choice back.", command, example, byDefault), err
 }
 
 // tokens is a number of tokens as people read it.
@@ -139,11 +153,9 @@ func (g *Gateway) chooseThinking(ctx context.Context, m channels.Inbound) (strin
 		if err != nil {
 			return "", fmt.Errorf("gateway: thinking of %s: %w", m.Key, err)
 		}
-		now := "as much as it is configured to"
-		if h.Settings.Reasoning != "" {
-			now = h.Settings.Reasoning
-		}
-		return fmt.Sprintf("The model thinks here: %s. Write one of %s after the command, or %s: /think high.", now, all, byDefault), nil
+		now := cmp.Or(h.Settings.Reasoning, asConfigured)
+		how, err := g.howToChoose(ctx, m, "think", "high")
+		return fmt.Sprintf("The model thinks here: %s. There is %s. %s", now, all, how), err
 	}
 	if level != byDefault && !slices.Contains(sessions.ReasoningLevels, level) {
 		return fmt.Sprintf("“%s” is none of %s, %s.", clipText(level, maxDroppedBytes), all, byDefault), nil
@@ -156,6 +168,9 @@ func (g *Gateway) chooseThinking(ctx context.Context, m channels.Inbound) (strin
 	})
 	if say != "" || err != nil {
 		return say, err
+	}
+	if level == byDefault {
+		level = asConfigured
 	}
 	return fmt.Sprintf("From the next answer on, the model thinks here: %s.", level), nil
 }

@@ -24,7 +24,7 @@ func choices(_ *world, _ *gateway.Binding, o *gateway.Options) {
 // A person chooses the model of their conversation, and how much it thinks.
 func TestChoicesOfAPerson(t *testing.T) {
 	const list = "big-1 answers here. These can be chosen:\n\n- big-1, reads 200k tokens at once, 3 in and 15 out for a million tokens\n" +
-		"- big-2\n- small, reads 8000 tokens at once\n\nWrite its name after the command: /model small. /model default takes the choice back."
+		"- big-2\n- small, reads 8000 tokens at once\n\nWrite it after the command, like /model small. /model default takes the choice back."
 	tests := []struct {
 		typed, says, model, reasoning string
 	}{
@@ -35,10 +35,10 @@ func TestChoicesOfAPerson(t *testing.T) {
 		{"/model big", "It is not clear which model “big” is. Choose one of big-1, big-2.", "", ""},
 		{"/model other", "It is not clear which model “other” is. Choose one of big-1, big-2, small.", "", ""},
 		{"/model default", "From the next answer on, big-1 writes here.", "", ""},
-		{"/think", "The model thinks here: as much as it is configured to. Write one of auto, none, minimal, low, medium, high, xhigh, max after the command, or default: /think high.", "", ""},
+		{"/think", "The model thinks here: as much as it is configured to. There is auto, none, minimal, low, medium, high, xhigh, max. Write it after the command, like /think high. /think default takes the choice back.", "", ""},
 		{"/think High", "From the next answer on, the model thinks here: high.", "", "high"},
 		{"/think more", "“more” is none of auto, none, minimal, low, medium, high, xhigh, max, default.", "", ""},
-		{"/think default", "From the next answer on, the model thinks here: default.", "", ""},
+		{"/think default", "From the next answer on, the model thinks here: as much as it is configured to.", "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.typed, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestChoicesInASharedChat(t *testing.T) {
 		}
 		got := w.net.texts("group")
 		const refused = "Only whoever runs me can change that in a shared chat."
-		if len(got) != 3 || !strings.HasPrefix(got[0], "big-1 answers here.") || !slices.Equal(got[1:], []string{refused, refused}) {
+		if len(got) != 3 || !strings.HasPrefix(got[0], "big-1 answers here.") || !strings.HasSuffix(got[0], "\n\n"+refused) || !slices.Equal(got[1:], []string{refused, refused}) {
 			t.Errorf("the chat reads %q, want the list and two refusals", got)
 		}
 		h, err := w.mem.History(t.Context(), channels.MustKey("net:group"), sessions.HistoryLimit{})

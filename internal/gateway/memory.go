@@ -55,8 +55,12 @@ func (g *Gateway) aboutMemory(ctx context.Context, m channels.Inbound, name stri
 	if err != nil {
 		return "", fmt.Errorf("gateway: memory of %s: %w", m.Key, err)
 	}
-	scope = sessions.OwnScope(g.ownMemory(set), scope)
+	own := g.ownMemory(set)
+	scope = sessions.OwnScope(own, scope)
 	text, err := g.changeMemory(ctx, m, name, scope)
+	if err == nil && own != "" && name == "memory" {
+		text = fmt.Sprintf("(%s has a memory of its own.) %s", own, text)
+	}
 	if err != nil && ctx.Err() == nil {
 		// As for a title: without an answer the network would hand in the command for ever.
 		g.log(m.Key).Error("the memory cannot be read or changed", "command", name, "err", err)
