@@ -117,7 +117,7 @@ func (o Outcome) Say() string {
 	if len(o.Waiting) > 0 {
 		return "No question has this code. These wait for an answer: " + strings.Join(o.Waiting, ", ") + "."
 	}
-	return "No question waits for an answer here."
+	return "No question here waits for your answer."
 }
 
 // clipped are the arguments, at most most characters of them.
