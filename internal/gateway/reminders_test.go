@@ -111,7 +111,7 @@ func TestRemindersByCommands(t *testing.T) {
 			{"/jobs", "There are no reminders here.\n\nAsk me for one in your own words, like “remind me tomorrow at nine”. /jobs cancel r1 removes r1. /jobs zone Europe/Rome tells me where you are."},
 			{"/snooze 1h", "No reminder of yours has come due here lately."},
 			{"snooze 1h", "echo snooze 1h"},
-			{"/jobs zone Mars", `There is no time zone "Mars"; use an IANA name like Europe/Rome or UTC.`},
+			{"/jobs zone Mars", `There is no time zone "Mars"; write it like Europe/Rome or America/New_York.`},
 			{"/jobs zone Europe/Rome", "From now on I take the times that you say as those of Europe/Rome."},
 			{"/jobs help", "Write /jobs to see your reminders, /jobs cancel r1 to remove one, or /jobs zone Europe/Rome to tell me where you are."},
 			{"/snooze", "Write for how long after the command: /snooze 10m, /snooze 1h or /snooze tomorrow."},
@@ -124,13 +124,13 @@ func TestRemindersByCommands(t *testing.T) {
 		if got := w.net.texts("1"); got[len(got)-1] != "call Ann" {
 			t.Fatalf("the person reads %q", got)
 		}
-		w.hears("Snooze 10m", "Reminder r2: Saturday 1 January 2000, 02:")
+		w.hears("Snooze 10m", "“call Ann” comes again. Reminder r2: Saturday 1 January 2000, 02:")
 		time.Sleep(11 * time.Minute)
 		synctest.Wait()
 		if got := w.net.texts("1"); got[len(got)-1] != "call Ann" {
 			t.Errorf("after ten minutes the person reads %q", got)
 		}
-		w.hears("/snooze r2 tomorrow", "Reminder r3: Sunday 2 January 2000, 02:")
+		w.hears("/snooze r2 tomorrow", "“call Ann” comes again. Reminder r3: Sunday 2 January 2000, 02:")
 		w.hears("/jobs cancel r3", "Cancelled reminder r3: call Ann")
 		// The conversation has what came due, so no turn is told again.
 		if got := w.ask("1", "thanks"); got != "thanks" {

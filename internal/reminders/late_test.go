@@ -108,8 +108,8 @@ func TestSnoozeOneOfSeveral(t *testing.T) {
 		t.Errorf("CanSnooze = %v, %v; want that it is about them", may, err)
 	}
 	want(t, w.said(w.book.Snooze(t.Context(), ann, "", "1h")), "refused: several reminders came together; say which, like snooze r2 1h")
-	want(t, w.said(w.book.Snooze(t.Context(), ann, "r2", "1h")), "Reminder r3: Saturday 28 November 2026, 15:00 (Europe/Berlin), in 60 minutes, here. Undo: /jobs")
-	want(t, w.said(w.book.Snooze(t.Context(), ann, "", "1h")), "Reminder r4: Saturday 28 November 2026, 15:00 (Europe/Berlin), in 60 minutes, here. Undo: /jobs")
+	want(t, w.said(w.book.Snooze(t.Context(), ann, "r2", "1h")), "“call Eve” comes again. Reminder r3: Saturday 28 November 2026, 15:00 (Europe/Berlin), in 60 minutes, here. Undo: /jobs")
+	want(t, w.said(w.book.Snooze(t.Context(), ann, "", "1h")), "“call Bob” comes again. Reminder r4: Saturday 28 November 2026, 15:00 (Europe/Berlin), in 60 minutes, here. Undo: /jobs")
 }
 
 // Whoever may talk again has their reminders again: what came due meanwhile is told as late,

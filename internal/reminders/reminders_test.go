@@ -130,7 +130,7 @@ func TestSaidBack(t *testing.T) {
 			"refused: a prompt may run once an hour at most; a text may come more often",
 		},
 		{"nobody", unknown, at("call", "2026-11-29T09:00"), "refused: the network does not vouch for who this person is, so a reminder would be nobody's"},
-		{"no such zone", ann, heartbeat.Order{Text: "a", Zone: "Local", When: heartbeat.When{In: "1h"}}, `refused: there is no time zone "Local"; use an IANA name like Europe/Rome or UTC`},
+		{"no such zone", ann, heartbeat.Order{Text: "a", Zone: "Local", When: heartbeat.When{In: "1h"}}, `refused: there is no time zone "Local"; write it like Europe/Rome or America/New_York`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			want(t, newWorld(t).make(test.who, test.order), test.want)
@@ -231,12 +231,12 @@ func TestSnooze(t *testing.T) {
 	want(t, snooze(bobThere, "", "10m"), nothing)
 	want(t, snooze(annThere, "", "10m"), nothing) // it came due elsewhere
 	want(t, snooze(ann, "", "later"), `refused: in "later": want hours, minutes and seconds, like 1h30m; write a day as at`)
-	want(t, snooze(ann, "", "10m"), "Reminder r3: Saturday 28 November 2026, 12:10 (Europe/Berlin), in 10 minutes, here. Undo: /jobs")
+	want(t, snooze(ann, "", "10m"), "“call Bob” comes again. Reminder r3: Saturday 28 November 2026, 12:10 (Europe/Berlin), in 10 minutes, here. Undo: /jobs")
 	want(t, snooze(ann, "r1", "10m"), nothing) // it was put off
 	w.pass(10 * time.Minute)
 	want(t, strings.Join(w.delivered("telegram:42"), "|"), "call Bob|call Bob")
 	w.pass(50 * time.Minute)
-	want(t, snooze(ann, "", "Tomorrow"), "Reminder r4: Sunday 29 November 2026, 13:00 (Europe/Berlin), in 24 hours, here. Undo: /jobs"+zoneUnknown)
+	want(t, snooze(ann, "", "Tomorrow"), "“stretch” comes again. Reminder r4: Sunday 29 November 2026, 13:00 (Europe/Berlin), in 24 hours, here. Undo: /jobs"+zoneUnknown)
 	if got := w.list(ann); strings.Count(got, "stretch") != 2 {
 		t.Errorf("the list is %q, want the one that repeats and its snooze", got)
 	}

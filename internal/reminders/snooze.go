@@ -2,6 +2,7 @@ package reminders
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -43,8 +44,12 @@ func (b *Book) Snooze(ctx context.Context, a Asker, name, until string) (said st
 	}
 	a.Taint = append(a.Taint, r.Origins...)
 	said, err = b.Make(ctx, a, heartbeat.Order{Text: r.Text, Prompt: r.Prompt, When: when})
-	if err != nil || !r.Done {
-		return said, err
+	if err != nil {
+		return "", err
+	}
+	said = fmt.Sprintf("“%s” comes again. %s", r.words(), said)
+	if !r.Done {
+		return said, nil
 	}
 	err = b.store.ChangeNotes(ctx, Kind, owner, func([]sessions.Note) (put []sessions.Note, remove []string, err error) {
 		return nil, []string{r.name}, nil // a second press finds nothing

@@ -142,7 +142,7 @@ func loadZone(name string) (*time.Location, error) {
 	name = strings.TrimSpace(name)
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "" || name == "Local" {
-		return nil, refuse("there is no time zone %.60q; use an IANA name like Europe/Rome or UTC", name)
+		return nil, refuse("there is no time zone %.60q; write it like Europe/Rome or America/New_York", name)
 	}
 	return zone, nil
 }
