@@ -24,7 +24,7 @@ func TestIdleReadsNoWholeTable(t *testing.T) {
 	}
 	defer db.Close(t.Context())
 	const fill = `
-		INSERT INTO keys (key, known, seq) SELECT 'x:' || i, true, 2 FROM generate_series(1, 100000) i;
+		INSERT INTO keys (key, known, seq) SELECT 'x:' || i, true, 2 FROM generate_series(1, 10000) i;
 		INSERT INTO inbox (key_id, seq, state, beat, due, accepted, dedupe, message_id, about, data, inbound)
 			SELECT id, 1, 'done', false, 0, 0, 'd' || id, '', '', '{}', '{}' FROM keys;
 		INSERT INTO outbox (key_id, seq, state, due, created, uncertain, id, data) SELECT id, 2, 'sent', 0, 0, false, 'o' || id, '{}' FROM keys;
