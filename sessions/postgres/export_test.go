@@ -44,14 +44,19 @@ func Freeze(s *engine.Store) {
 	n.renewal.Wait()
 }
 
-// Ended waits until River has stopped. Run of a lost node does not wait for that.
+// Ended waits until River has stopped, once s is closed. Run of a lost node does not wait for
+// that, and one that ended before it had joined the others never started River.
 func Ended(s *engine.Store) {
-	if backendOf(s).run == nil {
+	b := backendOf(s)
+	b.mu.Lock()
+	started := b.run != nil && b.run.closed
+	b.mu.Unlock()
+	if !started {
 		return
 	}
 	select {
-	case <-backendOf(s).river.Stopped():
-	case <-time.After(10 * time.Second): // it was never started, or goleak tells
+	case <-b.river.Stopped():
+	case <-time.After(10 * time.Second): // goleak tells
 	}
 }
 
