@@ -228,7 +228,7 @@ func TestStrangerFillsNoMemory(t *testing.T) {
 			}
 			s := newStranger(t, url)
 			before := heap()
-			const pieces = 4000
+			const pieces = 2000
 			for i := range pieces {
 				text := plainCall("old", fmt.Sprint(i), "channel.send", make([]byte, 5000))
 				s.sends("dragoman_"+idOf(t, b), strings.Replace(text, `{`, `{"more":9,`, 1))
