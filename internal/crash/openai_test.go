@@ -24,6 +24,7 @@ type program struct {
 	url  string
 	http *http.Client
 	log  *os.File
+	env  []string // of the daemon
 }
 
 const programToken = "the-token-of-a-program"
@@ -79,12 +80,21 @@ func bookkeeper(x *agenttest.Exchange) {
 	x.End("tool_calls")
 }
 
+// command is a command line of the program, with its configuration.
+func (p *program) command(args ...string) *exec.Cmd {
+	p.t.Helper()
+	cmd := exec.Command(build(p.t), append(args, "--config", filepath.Join(p.dir, "dragoman.yaml"))...)
+	cmd.Stderr = p.log
+	cmd.Env = append(os.Environ(), p.env...)
+	return cmd
+}
+
 // launch runs the daemon, which dies at a step if that is not "". It does not wait for it.
 func (p *program) launch(at string) *exec.Cmd {
 	p.t.Helper()
-	cmd := exec.Command(build(p.t), "run", "--config", filepath.Join(p.dir, "dragoman.yaml"))
-	cmd.Stdout, cmd.Stderr = p.log, p.log
-	cmd.Env = append(os.Environ(), "DRAGOMAN_CRASH="+at)
+	cmd := p.command("run")
+	cmd.Stdout = p.log
+	cmd.Env = append(cmd.Env, "DRAGOMAN_CRASH="+at)
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}

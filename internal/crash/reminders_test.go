@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"dragoman/agent/agenttest"
-	"dragoman/channels/channeltest/botapi"
 	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 	"dragoman/internal/testkit/pgtest"
@@ -35,94 +34,6 @@ func scheduling(calls ...string) agenttest.Reply {
 			return
 		}
 		x.End("stop")
-	}
-}
-
-// room is where somebody asks to be reminded.
-type room struct {
-	settings string // of the configuration
-	say      func(p *program, dead <-chan error)
-	// shown is what is to be read there. It fails while no daemon runs, if that is asked.
-	shown func(p *program) ([]string, error)
-}
-
-// onThePage is a room of the page, which knows a message that comes twice.
-func onThePage(*testing.T) room {
-	const key = "web:books"
-	return room{
-		say:   func(p *program, dead <-chan error) { p.sayUntilTaken(key, "question-1", "remind me", dead) },
-		shown: func(p *program) ([]string, error) { return p.tryFeed(key) },
-	}
-}
-
-// onTelegram is a private chat with Telegram's test server. A message that may have arrived
-// is repeated with a mark.
-func onTelegram(t *testing.T) room {
-	server, err := botapi.Start("127.0.0.1:0", botapi.Options{Token: "1000:" + strings.Repeat("TEST", 9)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Close)
-	who := ann(0)
-	return room{
-		settings: fmt.Sprintf("channels: {telegram: {type: telegram, token: %q, api_url: %s, allow: [%d], poll_timeout: 5s}}\n", server.Token(), server.URL(), who.ID),
-		say:      func(*program, <-chan error) { server.Private(who).Say(who, "remind me") },
-		shown:    func(*program) ([]string, error) { return server.FromBot(who.ID), nil },
-	}
-}
-
-// count is how often text is in shown, without the mark of a repeat and with it.
-func count(shown []string, text string) (plain, marked int) {
-	for _, s := range shown {
-		rest, again := strings.CutPrefix(s, repeatMark)
-		switch {
-		case !strings.HasPrefix(rest, text):
-		case again:
-			marked++
-		default:
-			plain++
-		}
-	}
-	return plain, marked
-}
-
-// untilShown waits until all texts are in r, or the daemon is dead.
-func (r room) untilShown(p *program, dead <-chan error, texts ...string) {
-	p.t.Helper()
-	var shown []string
-	came := testkit.Poll(40*time.Second, func() bool {
-		select {
-		case <-dead:
-			return true
-		default:
-		}
-		list, err := r.shown(p)
-		if err != nil {
-			return false
-		}
-		shown = list
-		return !slices.ContainsFunc(texts, func(text string) bool {
-			plain, marked := count(shown, text)
-			return plain+marked == 0
-		})
-	})
-	if !came {
-		p.t.Fatalf("not all of %q came: %q", texts, shown)
-	}
-}
-
-// once wants that each text was shown once; again only with the mark.
-func (r room) once(p *program, texts ...string) {
-	p.t.Helper()
-	shown, err := r.shown(p)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	for _, text := range texts {
-		plain, marked := count(shown, text)
-		if plain > 1 || plain+marked == 0 {
-			p.t.Errorf("%q came %d times, and %d times with the mark: %q", text, plain, marked, shown)
-		}
 	}
 }
 
@@ -156,7 +67,7 @@ func (p *program) over(due int) {
 // ends, and as either is delivered. Both arrive once, on each network and store.
 func TestRemindersKilled(t *testing.T) {
 	t.Parallel()
-	few := []string{"remind.before@1", "remind.after@1", "remind.after@2", "commit.after@2", "sending.after@2", "sent.before@2"}
+	few := []string{"remind.before@1", "remind.after@1", "remind.after@2", "commit.after@2", "sent.before@2", "sending.after@2"}
 	for _, place := range []struct {
 		name  string
 		store func(t *testing.T) string
@@ -168,13 +79,15 @@ func TestRemindersKilled(t *testing.T) {
 		}, few...)},
 		{"telegram file", func(*testing.T) string { return "{type: file}" }, onTelegram, few},
 		{"telegram postgres", func(t *testing.T) string { return fmt.Sprintf("{type: postgres, url: %q}", pgtest.Database(t, "", "")) }, onTelegram, few},
+		{"irc sqlite", func(*testing.T) string { return "{type: sqlite}" }, onIRC, few},
+		{"whatsapp sqlite", func(*testing.T) string { return "{type: sqlite}" }, onWhatsApp, few},
 	} {
 		for _, step := range stepsOf(t, place.steps...) {
 			t.Run(place.name+" "+step, func(t *testing.T) {
 				t.Parallel()
 				p := newProgramOn(t, place.store(t), scheduling(`{"text":"call Ann","in":"2s"}`, `{"prompt":"tell the news","in":"2s"}`))
 				r := place.room(t)
-				p.configure(r.settings)
+				r.enter(p)
 				cmd := p.start(step)
 				dead := ended(cmd)
 				r.say(p, dead)

@@ -92,20 +92,26 @@ func (c *whatsappCampaign) login(ctx context.Context) {
 func (c *whatsappCampaign) tryLogin(ctx context.Context) string {
 	cmd := exec.CommandContext(ctx, c.bin, "login", "whatsapp", "--code", c.server.Owner().Number(), "--config", c.config)
 	cmd.Env = append(os.Environ(), c.env...)
+	cmd.Stderr = c.log
+	return linkPhone(ctx, c.t, c.server, cmd)
+}
+
+// linkPhone runs the command that links a daemon, types the code that it shows into the
+// owner's phone, and returns what it says.
+func linkPhone(ctx context.Context, t *testing.T, server *wasim.Server, cmd *exec.Cmd) string {
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		c.t.Fatal(err)
+		t.Fatal(err)
 	}
-	cmd.Stderr = c.log
 	if err := cmd.Start(); err != nil {
-		c.t.Fatal(err)
+		t.Fatal(err)
 	}
 	var said strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		said.WriteString(lines.Text() + "\n")
 		if code := codeForm.FindString(lines.Text()); code != "" {
-			if err := c.server.EnterCode(ctx, code); err != nil {
-				c.t.Errorf("EnterCode = %v", err)
+			if err := server.EnterCode(ctx, code); err != nil {
+				t.Errorf("EnterCode = %v", err)
 			}
 		}
 	}
