@@ -32,9 +32,9 @@ func newPhone(t *testing.T, bot, name string) *phone {
 	return &phone{t: t, api: api, ann: botapi.Person(firstChat, name)}
 }
 
-// channel is the phone in the configuration.
-func (p *phone) channel(name string) string {
-	return fmt.Sprintf("  %s: {type: telegram, token: %q, api_url: %s, allow: [%d], poll_timeout: 1s}\n", name, p.api.Token(), p.api.URL(), firstChat)
+// channel is the phone in the configuration, with more settings.
+func (p *phone) channel(name, more string) string {
+	return fmt.Sprintf("  %s: {type: telegram, token: %q, api_url: %s, allow: [%d], %s}\n", name, p.api.Token(), p.api.URL(), firstChat, more)
 }
 
 func (p *phone) say(text string) { p.api.Private(p.ann).Say(p.ann, text) }
@@ -130,7 +130,7 @@ func TestConnectKilled(t *testing.T) {
 		t.Run(step, func(t *testing.T) {
 			home, work := newPhone(t, "1000", "Ann"), newPhone(t, "1001", "Dr Ann")
 			p := newProgramOn(t, "{type: sqlite}", bookkeeper)
-			p.configure("channels:\n" + home.channel("home") + work.channel("work"))
+			p.configure("channels:\n" + home.channel("home", "poll_timeout: 1s") + work.channel("work", "poll_timeout: 1s"))
 			cmd := p.start(step)
 			dead := ended(cmd)
 			restarted := make(chan struct{})

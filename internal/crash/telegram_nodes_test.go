@@ -35,12 +35,12 @@ func balance(t *testing.T) *balancer {
 	return b
 }
 
-// lead leads calls to the nodes of a pair.
-func (b *balancer) lead(c *pair) {
-	for i, p := range c.nodes {
+// lead leads calls to these nodes, two at most.
+func (b *balancer) lead(nodes ...*program) {
+	for i, p := range nodes {
 		to, err := url.Parse(p.url)
 		if err != nil {
-			c.t.Fatal(err)
+			p.t.Fatal(err)
 		}
 		b.to = append(b.to, &httputil.ReverseProxy{
 			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to) },
@@ -71,7 +71,7 @@ func TestTelegramWebhookOverNodes(t *testing.T) {
 	front := balance(t)
 	c := newPair(t, agenttest.EchoReply, fmt.Sprintf("queue: {rate_per_minute: 0}\nchannels:\n  telegram: {type: telegram, token: %q, api_url: %s, allow: ['*'], webhook: {url: %q, secret: a-secret-of-this-test}}\n",
 		server.Token(), server.URL(), front.URL))
-	front.lead(c)
+	front.lead(c.nodes[:]...)
 	c.start(0, "")
 	c.start(1, "")
 	testkit.Eventually(t, "the webhook to be set", func() bool { return server.Webhook() != "" })
