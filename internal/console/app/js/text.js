@@ -4,7 +4,7 @@
 
 import { kept } from "./kept.js";
 
-const languages = ["de"]; // beside English: the files in texts
+const languages = ["de", "ar"]; // beside English: the files in texts
 
 // preferred is the language that was chosen here, or the browser's.
 /** @returns {string} */
@@ -13,6 +13,8 @@ export const preferred = () => kept("language") ?? languages.find((name) => navi
 /** @type {Record<string, string>} */
 let sentences = {};
 let language = "en";
+/** @type {string | undefined} */
+let locale; // of numbers and times; undefined is the browser's
 
 // speak loads a language. It is called before anything is drawn.
 /** @param {string} wanted */
@@ -20,6 +22,7 @@ export async function speak(wanted) {
   try {
     if (wanted !== "en") sentences = await (await fetch(new URL(`../texts/${wanted}.json`, import.meta.url))).json();
     language = wanted;
+    if (wanted !== "en") locale = sentences["@locale"] ?? wanted;
   } catch {
     sentences = {}; // the language is not there
   }
@@ -54,13 +57,13 @@ const formats = new Map();
  */
 function formatted(options, at) {
   const name = JSON.stringify(options);
-  const format = formats.get(name) ?? new Intl.DateTimeFormat(language === "en" ? undefined : language, options);
+  const format = formats.get(name) ?? new Intl.DateTimeFormat(locale, options);
   formats.set(name, format);
   return format.format(at);
 }
 
 /** @type {(n: number) => string} */
-export const number = (n) => new Intl.NumberFormat(language === "en" ? undefined : language).format(n);
+export const number = (n) => new Intl.NumberFormat(locale).format(n);
 
 /** @type {(at: string) => string} */
 export const clock = (at) => formatted({ hour: "2-digit", minute: "2-digit" }, new Date(at));
