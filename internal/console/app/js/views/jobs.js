@@ -1,59 +1,113 @@
-// Jobs and reminders: what runs by itself, when, for whom, and how it went.
+// Jobs and reminders: what comes, what came of it, and what can be done with each.
 
-import { html } from "../../vendor/preact.js";
-import { get, path, post } from "../api.js";
-import { useLoad } from "../load.js";
+import { html, useState } from "../../vendor/preact.js";
+import { path, post, put, remove } from "../api.js";
+import { More, usePages } from "../pages.js";
 import { Button } from "../parts/button.js";
+import { Dialog } from "../parts/dialog.js";
 import { Empty } from "../parts/empty.js";
+import { Search } from "../parts/search.js";
 import { State } from "../parts/state.js";
 import { Table } from "../parts/table.js";
 import { toast, trouble } from "../parts/toast.js";
 import { View } from "../parts/view.js";
 import { talkPath } from "../router.js";
+import { dueIn, inWords } from "../schedule.js";
 import { useStore } from "../store.js";
-import { day, clock, shortTime, t, wholeTime } from "../text.js";
+import { t, wholeTime } from "../text.js";
+import { Last, Outcomes } from "./outcomes.js";
+import { Remind } from "./remind.js";
+import { Timeline } from "./timeline.js";
 
 /** @typedef {import("../../../../../docs/openapi.js").Job} Job */
-/** @typedef {import("../../../../../docs/openapi.js").Occurrence} Occurrence */
 
-// outcomes are how an occurrence ended: how good that is, and the word for it.
-const outcomes = () => /** @type {Record<string, [string, string]>} */ ({
-  fired: ["busy", t("Running")], waiting: ["busy", t("Being delivered")], ran: ["good", t("Sent")], silent: ["quiet", t("Nothing to say")],
-  failed: ["bad", t("Failed")], skipped: ["quiet", t("Skipped")], missed: ["warn", t("Missed")],
-});
+const changes = ["job_done", "job_change", "settings_change"];
+
+// title is what people call a job or a reminder.
+/** @param {Job} j */
+export const title = (j) => (j.reminder ? j.text || t("A reminder of {0}", j.name.slice(0, j.name.lastIndexOf("/"))) : j.name);
+
+// useActs are what can be done with a job. Everything can be undone, so nothing asks before.
+/** @param {() => void} again */
+function useActs(again) {
+  const act = (/** @type {Promise<any>} */ done, /** @type {string} */ said, /** @type {() => void} */ undo) => done.then(() => toast(said, undo), trouble).then(again);
+  const back = (/** @type {Promise<any>} */ done) => done.then(() => toast(t("Undone.")), trouble).then(again);
+  return {
+    run: (/** @type {Job} */ j) => post(path`jobs/${j.name}/run`).then(() => toast(t("It runs now.")), trouble).then(again),
+    pause: (/** @type {Job} */ j) => act(put(path`jobs/${j.name}/pause`), t("Paused."), () => back(remove(path`jobs/${j.name}/pause`))),
+    resume: (/** @type {Job} */ j) => act(remove(path`jobs/${j.name}/pause`), t("Resumed."), () => back(put(path`jobs/${j.name}/pause`))),
+    cancel: (/** @type {Job} */ j) => act(remove(path`reminders/${j.name}`), t("Cancelled."), () => back(post(path`reminders/${j.name}/restore`))),
+  };
+}
 
 export function Jobs() {
-  const scope = useStore((s) => s.me?.scope ?? "chat");
-  const jobs = useLoad(() => get("jobs"), [], ["job_done", "job_change"]);
-  const run = (/** @type {Job} */ job) => post(path`jobs/${job.name}/run`).then(() => toast(t("It runs now.")), trouble).then(jobs.again);
-  return html`<${View} title=${t("Jobs and reminders")} of=${jobs} say=${t("What Dragoman does without being asked. Reminders are made by talking, jobs are in the configuration.")}>
-    ${(/** @type {{data: Job[]}} */ page) => {
-      const reminders = page.data.filter((j) => /\/r\d+$/.test(j.name));
-      const planned = page.data.filter((j) => !reminders.includes(j));
-      const mayRun = scope === "operate" || scope === "admin";
-      if (!page.data.length) return html`<${Empty} icon="calendar-clock" title=${t("Nothing is planned")} actions=${html`<a class="button" href="/talk/new">${t("Talk")}</a>`}>${t("Say “remind me tomorrow at nine” in any conversation.")}<//>`;
-      return html`
-        ${planned.length > 0 && html`<section><header><h2>${t("Jobs")}</h2></header><${Table} label=${t("Jobs")} rows=${planned} name=${name} columns=${columns(mayRun && run)} /></section>`}
-        ${reminders.length > 0 && html`<section><header><h2>${t("Reminders")}</h2></header><${Table} label=${t("Reminders")} rows=${reminders} name=${name} columns=${columns(false)} /></section>`}`;
-    }}
+  const operates = useStore((s) => s.me?.scope === "operate" || s.me?.scope === "admin");
+  const [words, look] = useState("");
+  const jobs = usePages("jobs", { kind: "job", text: words }, changes);
+  const reminders = usePages("jobs", { kind: "reminder", text: words }, changes);
+  const [making, make] = useState(/** @type {{job?: Job} | null} */ (null));
+  const [past, show] = useState(/** @type {Job | null} */ (null));
+  const again = () => {
+    jobs.again();
+    reminders.again();
+  };
+  const acts = useActs(again);
+  const both = jobs.data && reminders.data && { jobs: jobs.data.data, reminders: reminders.data.data };
+  const many = words || (both && both.jobs.length + both.reminders.length > 12);
+  const done = () => {
+    make(null);
+    again();
+  };
+  return html`<${View} title=${t("Jobs and reminders")} say=${t("What happens by itself, and what came of it.")} of=${{ data: both, problem: jobs.problem ?? reminders.problem, again }}
+    tools=${html`<${Button} icon="plus" kind="primary" onClick=${() => make({})}>${t("New reminder")}<//>`}>
+    ${(/** @type {{jobs: Job[], reminders: Job[]}} */ of) => html`
+      ${many && html`<${Search} label=${t("Search jobs and reminders")} value=${words} onInput=${(/** @type {any} */ e) => look(e.currentTarget.value)} />`}
+      ${!of.jobs.length && !of.reminders.length ? html`<${Nothing} words=${words} make=${() => make({})} />` : html`
+        <section class="card" aria-label=${t("The next 24 hours")}><${Timeline} jobs=${of.jobs} reminders=${of.reminders} title=${title} /></section>
+        ${of.jobs.length > 0 && html`<section><header><h2>${t("Jobs")}</h2></header><${Table} label=${t("Jobs")} rows=${of.jobs} name=${(/** @type {Job} */ j) => j.name} columns=${columns(operates && acts, show)} /><${More} of=${jobs} /></section>`}
+        ${of.reminders.length > 0 && html`<section><header><h2>${t("Reminders")}</h2></header><ul class="card soon">${of.reminders.map((j) => html`<${Reminder} key=${j.name} of=${j} acts=${acts} may=${operates || j.own} change=${() => make({ job: j })} past=${() => show(j)} />`)}</ul><${More} of=${reminders} /></section>`}`}
+      <${Dialog} title=${making?.job ? t("Change the reminder") : t("New reminder")} open=${making !== null} close=${() => make(null)}><${Remind} job=${making?.job} done=${done} /><//>
+      <${Dialog} title=${past ? title(past) : ""} open=${past !== null} close=${() => show(null)}><${Outcomes} job=${past?.name ?? ""} /><//>`}
   <//>`;
 }
 
-/** @param {Job} j */
-const name = (j) => j.name;
+/** @param {{words: string, make: () => void}} props */
+const Nothing = ({ words, make }) => words
+  ? html`<${Empty} icon="calendar-clock" title=${t("Nothing found")}>${t("No job and no reminder has these words.")}<//>`
+  : html`<${Empty} icon="calendar-clock" title=${t("Nothing is scheduled")} actions=${html`<${Button} onClick=${make}>${t("Set a reminder")}<//>`}>${t("Say “remind me tomorrow at nine” in any conversation, or write a job into the configuration.")}<//>`;
 
-/** @param {false | ((job: Job) => void)} run */
-const columns = (run) => [
-  { title: t("Name"), kind: "wide", cell: (/** @type {Job} */ j) => html`<b dir="auto">${j.name}</b>${j.paused && html`<br /><${State} of="warn">${t("Paused: {0}", j.paused)}<//>`}` },
-  { title: t("When"), cell: (/** @type {Job} */ j) => j.schedule },
-  { title: t("To"), cell: (/** @type {Job} */ j) => (j.target.includes(":") ? html`<a href=${talkPath(j.target)} dir="auto">${j.target}</a>` : j.target) },
-  { title: t("Last"), cell: (/** @type {Job} */ j) => j.last && html`<${Last} of=${j.last} />` },
-  { title: t("Next"), kind: "num", label: true, cell: (/** @type {Job} */ j) => (j.next ? html`<time title=${wholeTime(j.next)}>${day(j.next)}, ${clock(j.next)}</time>` : t("not due")) },
-  { title: t("Actions"), kind: "act", hidden: true, cell: (/** @type {Job} */ j) => run && html`<${Button} icon="play" kind="quiet" label=${t("Run {0} now", j.name)} onClick=${() => run(j)} />` },
+/** @param {{of: string | undefined}} props */
+const Next = ({ of: at }) => (at ? html`<time title=${wholeTime(at)}>${dueIn(at)}</time>` : t("not due"));
+
+/** @param {{of: string}} props */
+const Target = ({ of: key }) => (key.includes(":") ? html`<a class=${key.length < 24 ? "whole" : ""} href=${talkPath(key)} dir="auto">${key}</a>` : key);
+
+/**
+ * @param {false | ReturnType<typeof useActs>} acts
+ * @param {(j: Job) => void} show
+ */
+const columns = (acts, show) => [
+  { title: t("Job"), kind: "wide", cell: (/** @type {Job} */ j) => html`<b dir="auto">${j.name}</b>` },
+  { title: t("When"), cell: (/** @type {Job} */ j) => inWords(j.schedule) },
+  { title: t("To"), cell: (/** @type {Job} */ j) => html`<${Target} of=${j.target} />` },
+  { title: t("Last time"), cell: (/** @type {Job} */ j) => (j.paused ? html`<${State} of="warn" icon="pause">${t("Paused")}<//><br /><span class="soft">${j.paused}</span>` : j.last && html`<${Last} of=${j.last} />`) },
+  { title: t("Next"), kind: "num", label: true, cell: (/** @type {Job} */ j) => (j.paused ? "" : html`<${Next} of=${j.next} />`) },
+  { title: t("Actions"), kind: "act below", hidden: true, cell: (/** @type {Job} */ j) => html`<span class="rowline">
+    ${acts && html`<${Button} icon="play" kind="quiet" label=${t("Run {0} now", j.name)} onClick=${() => acts.run(j)} />${j.paused
+      ? html`<${Button} icon="rotate-cw" kind="quiet" label=${t("Resume {0}", j.name)} onClick=${() => acts.resume(j)} />`
+      : html`<${Button} icon="pause" kind="quiet" label=${t("Pause {0}", j.name)} onClick=${() => acts.pause(j)} />`}`}
+    <${Button} icon="list" kind="quiet" label=${t("What came of {0}", j.name)} onClick=${() => show(j)} /></span>` },
 ];
 
-/** @param {{of: Occurrence}} props */
-function Last({ of: o }) {
-  const [state, word] = outcomes()[o.outcome] ?? ["quiet", o.outcome];
-  return html`<${State} of=${state}>${word}, <time title=${wholeTime(o.at)}>${shortTime(o.at)}</time><//>${o.why && html`<br /><span class="soft">${o.why}</span>`}`;
-}
+/** @param {{of: Job, acts: ReturnType<typeof useActs>, may: boolean, change: () => void, past: () => void}} props */
+const Reminder = ({ of: j, acts, may, change, past }) => html`<li>
+  <div class="grow"><b dir="auto">${title(j)}</b>
+    <p class="meta">${j.next ? html`<${Next} of=${j.next} />` : t("not due")}${j.schedule !== "once" && html` · ${j.schedule}`} · <${Target} of=${j.target} /></p>
+    ${j.paused && html`<${State} of="warn" icon="pause">${t("Paused: {0}", j.paused)}<//>`}
+    ${j.last && !j.paused && html`<${Last} of=${j.last} />`}</div>
+  <span class="rowline">${may && html`${j.paused
+    ? html`<${Button} icon="rotate-cw" kind="quiet" label=${t("Resume {0}", title(j))} onClick=${() => acts.resume(j)} />`
+    : html`<${Button} icon="pause" kind="quiet" label=${t("Pause {0}", title(j))} onClick=${() => acts.pause(j)} />`}
+    <${Button} icon="pencil" kind="quiet" label=${t("Change {0}", title(j))} onClick=${change} />`}
+    <${Button} icon="list" kind="quiet" label=${t("What came of {0}", title(j))} onClick=${past} />
+    ${may && html`<${Button} icon="x" kind="quiet" label=${t("Cancel {0}", title(j))} onClick=${() => acts.cancel(j)} />`}</span></li>`;
