@@ -28,16 +28,23 @@ func (c *ircCrowd) comes(account string) *ircd.Person {
 	return p
 }
 
-// onIRCAsked starts a daemon whose file tool asks, on a server with services, with the
-// accounts ann and bob, who approves in channels.
-func onIRCAsked(t *testing.T) (*daemon, *ircCrowd) {
-	addr := ircd.StartServices(t)
-	for _, account := range []string{"ann", "bob"} {
+// servicesWith starts a server with services that know these accounts.
+func servicesWith(t *testing.T, accounts ...string) (addr string) {
+	t.Helper()
+	addr = ircd.StartServices(t)
+	for _, account := range accounts {
 		p := ircd.Join(t, addr, account)
 		p.Raw("PRIVMSG NickServ :REGISTER secret1 " + account + "@test.local")
 		p.WaitLine("being registered", func(l string) bool { return strings.Contains(l, " 900 ") })
 		p.Close()
 	}
+	return addr
+}
+
+// onIRCAsked starts a daemon whose file tool asks, on a server with services, with the
+// accounts ann and bob, who approves in channels.
+func onIRCAsked(t *testing.T) (*daemon, *ircCrowd) {
+	addr := servicesWith(t, "ann", "bob")
 	h := newHouse(t, plan{})
 	h.configure(plan{rest: askedSettings("libera:account:bob"), channels: fmt.Sprintf(`enabled: false
   libera:

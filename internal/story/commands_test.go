@@ -43,7 +43,7 @@ var (
 	ofThisChat = inSharedChats("I remember nothing about this chat")
 	refusedTo  = inSharedChats("Only whoever runs me can change that")
 	// undecided are the networks where nobody may answer a question: in shared chats no
-	// approver is configured, and on IRC people have no accounts.
+	// approver is configured, and on IRC without an account nobody is known for certain.
 	undecided = append([]string{"irc"}, sharedChats...)
 	// unerased are those where nobody can have themself erased: in rooms of the operator
 	// neither.
@@ -80,7 +80,7 @@ const whichQuestion = "Write the code of the question after the command, like /a
 // IRC.
 var commandRows = []commandRow{
 	{say: "/start", want: "Hello! Write to me as you would to a person. /help shows"},
-	{say: "/help", want: "/start: say hello", in: map[string]string{"irc": helpByLines, "irc channel": helpByLines}},
+	{say: "/help", want: "/start: say hello", in: map[string]string{"irc": helpByLines, "irc account": helpByLines, "irc channel": helpByLines}},
 	{say: "/hlep", want: "There is no /hlep. Did you mean /help?"},
 	{say: "/stop", want: "Nothing is running now."},
 	{say: "/again", want: "There is no question here for me to answer again."},
@@ -137,6 +137,7 @@ var commandNetworks = map[string]func(*testing.T) speaker{
 	"telegram group": func(t *testing.T) speaker { return onTelegram(t, true) },
 	"irc":            func(t *testing.T) speaker { return onIRC(t, false) },
 	"irc channel":    func(t *testing.T) speaker { return onIRC(t, true) },
+	"irc account":    onIRCWithAccount,
 	"whatsapp":       func(t *testing.T) speaker { return onWhatsApp(t, false) },
 	"whatsapp group": func(t *testing.T) speaker { return onWhatsApp(t, true) },
 	"page":           onPage,
@@ -174,6 +175,26 @@ func inATelegramGroup(text string) string {
 
 func onIRC(t *testing.T, inChannel bool) speaker {
 	server := ircd.StartNgircd(t, ircd.NgircdOptions{})
+	n := 0
+	return ircSpeaker(t, server.Addr(), inChannel, quickLines, func() (*ircd.Person, string) {
+		nick := fmt.Sprintf("alice%d", n)
+		n++
+		return ircd.Join(t, server.Addr(), nick, "#go"), nick
+	})
+}
+
+// onIRCWithAccount is a private talk of somebody who is logged in to services.
+func onIRCWithAccount(t *testing.T) speaker {
+	crowd := &ircCrowd{t: t, addr: servicesWith(t, "ann")}
+	return ircSpeaker(t, crowd.addr, false, quickLines/2, func() (*ircd.Person, string) {
+		p := crowd.comes("ann")
+		return p, fmt.Sprintf("guest%d", crowd.n)
+	})
+}
+
+// ircSpeaker talks on a server, by people who come one after the other and say that many lines
+// each: whoever writes too much in a minute is taken for a program.
+func ircSpeaker(t *testing.T, addr string, inChannel bool, lines int, comes func() (p *ircd.Person, nick string)) speaker {
 	h := newHouse(t, plan{})
 	h.configure(plan{model: commandModels(h, "libera"), channels: fmt.Sprintf(`allow: []
   libera:
@@ -184,10 +205,10 @@ func onIRC(t *testing.T, inChannel bool) speaker {
     channels: ["#go"]
     allow: ["*"]
     max_lines: 0
-    flood: {burst: 100, every: 10ms}`, server.Addr())})
+    flood: {burst: 100, every: 10ms}`, addr)})
 	h.start()
-	// Whoever writes too much in a minute is taken for a program: several people write.
 	var people []*ircd.Person
+	var nicks []string
 	target := "dragoman"
 	address := ""
 	if inChannel {
@@ -198,8 +219,10 @@ func onIRC(t *testing.T, inChannel bool) speaker {
 	return speaker{
 		sign: "!",
 		say: func(text string) {
-			if said%quickLines == 0 {
-				people = append(people, ircd.Join(t, server.Addr(), fmt.Sprintf("alice%d", len(people)), "#go"))
+			if said%lines == 0 {
+				p, nick := comes()
+				people = append(people, p)
+				nicks = append(nicks, nick)
 			}
 			said++
 			people[len(people)-1].Say(target, address+text)
@@ -209,7 +232,7 @@ func onIRC(t *testing.T, inChannel bool) speaker {
 				if inChannel {
 					return p.Heard("dragoman", "#go") // the first one hears all
 				}
-				texts = append(texts, p.Heard("dragoman", fmt.Sprintf("alice%d", i))...)
+				texts = append(texts, p.Heard("dragoman", nicks[i])...)
 			}
 			return texts
 		},
