@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"dragoman/internal/usage"
 )
@@ -16,10 +17,14 @@ type UsageQuery struct {
 
 // UsageBy is a UsageQuery about everybody.
 type UsageBy struct {
-	// By says what the rows are: day, model, person or chat. Default: day.
-	By    string `json:"by,omitempty"`
-	From  string `json:"from,omitempty"`
-	To    string `json:"to,omitempty"`
+	// By says what the rows are: day, model, person, chat or job. Default: day.
+	By   string `json:"by,omitempty"`
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+	// Person is an identity whose usage alone is asked for, by day.
+	Person string `json:"person,omitempty"`
+	// After is the Next of the page before.
+	After string `json:"after,omitempty"`
 	Limit int    `json:"limit,omitempty"` // of rows, 1 to 200; left out: 100
 	// Days adds to each row what was used on each day.
 	Days bool `json:"days,omitempty"`
@@ -59,8 +64,9 @@ type UsageReport struct {
 	Since string    `json:"since,omitempty"`
 	Total Used      `json:"total"`
 	Rows  []UsedRow `json:"rows"` // the most tokens first; days in their order
-	// Others are what the limit of rows leaves out.
-	Others *Used `json:"others,omitempty"`
+	// Others are what the rows after the last one used, and Next is the After of their page.
+	Others *Used  `json:"others,omitempty"`
+	Next   string `json:"next,omitempty"`
 }
 
 func (s *server) usage(ctx context.Context, q UsageBy) (UsageReport, error) {
@@ -68,10 +74,28 @@ func (s *server) usage(ctx context.Context, q UsageBy) (UsageReport, error) {
 	if by == "" {
 		by = usage.ByDay
 	}
-	if !slices.Contains([]usage.By{usage.ByDay, usage.ByModel, usage.ByPerson, usage.ByChat}, by) {
-		return UsageReport{}, refuse("by", "by is day, model, person or chat")
+	if !slices.Contains([]usage.By{usage.ByDay, usage.ByModel, usage.ByPerson, usage.ByChat, usage.ByJob}, by) {
+		return UsageReport{}, refuse("by", "by is day, model, person, chat or job")
 	}
-	return s.readUsage(ctx, usage.Query{By: by, Limit: page(q.Limit), Person: s.Directory.Person}, UsageQuery{q.From, q.To}, q.Days)
+	asked := usage.Query{By: by, Limit: page(q.Limit), Person: s.Directory.Person}
+	if q.After != "" {
+		n, err := strconv.Atoi(q.After)
+		if err != nil || n < 1 {
+			return UsageReport{}, refuse("after", "after is the next of the page before")
+		}
+		asked.Skip = n
+	}
+	if q.Person != "" {
+		if by != usage.ByDay {
+			return UsageReport{}, refuse("person", "what a person used is told by day")
+		}
+		owners, err := s.Directory.Owners(ctx, q.Person)
+		if err != nil {
+			return UsageReport{}, err
+		}
+		asked.Owners = owners
+	}
+	return s.readUsage(ctx, asked, UsageQuery{q.From, q.To}, q.Days)
 }
 
 // ownUsage is what the caller used, in all conversations.
@@ -105,6 +129,7 @@ func (s *server) readUsage(ctx context.Context, q usage.Query, days UsageQuery, 
 	}
 	if got.Others != (usage.Used{}) {
 		r.Others = new(usedOf(got.Others))
+		r.Next = strconv.Itoa(q.Skip + len(got.Rows))
 	}
 	return r, nil
 }

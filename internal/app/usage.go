@@ -14,7 +14,7 @@ import (
 
 // countTurn is what the commit of a turn adds to the sums of usage.
 func (d *Daemon) countTurn(t admission.Turn, messages []sessions.Message) []sessions.Count {
-	return usage.Turn{Person: t.Owner, Chat: t.Key, At: t.At.In(d.zone), Aside: t.ID == "", Messages: messages}.Counts()
+	return usage.Turn{Person: t.Owner, Job: t.Job, Chat: t.Key, At: t.At.In(d.zone), Aside: t.ID == "", Messages: messages}.Counts()
 }
 
 // countGiven adds what a turn without a conversation used, for whoever asked. It is lost

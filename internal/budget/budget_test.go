@@ -253,6 +253,7 @@ func TestBudgetsAreListed(t *testing.T) {
 		money("telegram:42", "20261129", 0.5), money("irc:ann", "20261101", 1), money("irc:bob", "20261129", 2),
 		money(sessions.ChatScope(group), "20261129", 1), money("model/large", "20261129", 9), money("irc:eve", "20261031", 9),
 		{Kind: "spent-cost", Owner: "job/nightly", Day: "20261129", N: 25e8},
+		money("job/nightly", "20261129", 2.5), // package usage counts it, too
 		{Kind: "spent-cost", Owner: "all", Day: "20261129", N: 5e8},
 	}}
 	s := budget.Settings{Person: budget.Limits{Day: 2, Month: 6}, Chat: budget.Limits{Day: 8}, Job: budget.Limits{Month: 5}}

@@ -73,6 +73,9 @@ func (r *rule) addTo(ctx context.Context, used map[account]*sum, c sessions.Coun
 		a.scope = ofAll
 	case sessions.JobOf(c.Owner) != c.Owner:
 		a.scope = ofJob
+		if !slices.Contains(r.kinds(a), c.Kind) {
+			return nil // package usage counts the same
+		}
 	case strings.HasPrefix(c.Owner, modelPrefix):
 		return nil
 	case strings.HasPrefix(c.Owner, chatPrefix):

@@ -26,6 +26,7 @@ const (
 	ByModel  By = "model"
 	ByPerson By = "person"
 	ByChat   By = "chat"
+	ByJob    By = "job"
 )
 
 // Query chooses what a report is about.
@@ -37,9 +38,9 @@ type Query struct {
 	Owners []string
 	// Person returns who an identity belongs to. Nil: itself.
 	Person func(ctx context.Context, identity string) (string, error)
-	// Limit is how many rows there may be; the rest is summed up as Others. By day there is
-	// no limit.
-	Limit int
+	// Skip is how many rows are left out at the beginning, and Limit how many there may be;
+	// what follows is summed up as Others. By day there are all.
+	Skip, Limit int
 }
 
 // Row is what one person, chat or model used, or what was used on one day.
@@ -106,6 +107,8 @@ type builder struct {
 func (b *builder) name(ctx context.Context, owner string) (string, error) {
 	model, isModel := strings.CutPrefix(owner, modelPrefix)
 	chat, isChat := strings.CutPrefix(owner, "chat:")
+	job := sessions.JobOf(owner)
+	isPerson := !isModel && !isChat && job == owner
 	switch {
 	case b.q.Owners != nil: // of people, and by day or as one row
 		return b.q.Owners[0], nil
@@ -113,9 +116,11 @@ func (b *builder) name(ctx context.Context, owner string) (string, error) {
 		return model, nil
 	case b.q.By == ByChat && isChat:
 		return chat, nil
-	case b.q.By == ByPerson && !isModel && !isChat && b.q.Person != nil:
+	case b.q.By == ByJob && job != owner:
+		return job, nil
+	case b.q.By == ByPerson && isPerson && b.q.Person != nil:
 		return b.q.Person(ctx, owner)
-	case b.q.By == ByPerson && !isModel && !isChat:
+	case b.q.By == ByPerson && isPerson:
 		return owner, nil
 	}
 	return "", nil
@@ -180,6 +185,7 @@ func (b *builder) report() Report {
 	slices.SortFunc(r.Rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(b.Input+b.Output, a.Input+a.Output), cmp.Compare(b.Turns, a.Turns), strings.Compare(a.Name, b.Name))
 	})
+	r.Rows = r.Rows[min(b.q.Skip, len(r.Rows)):]
 	if b.q.Limit > 0 && len(r.Rows) > b.q.Limit {
 		for _, row := range r.Rows[b.q.Limit:] {
 			r.Others.Add(row.Used)

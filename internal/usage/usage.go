@@ -1,5 +1,5 @@
 // Package usage counts what turns use: turns, tokens, cost and calls of tools, for each
-// day, by person, by chat and by model.
+// day, by person, by chat, by job and by model.
 //
 // The promise. What a turn used is added in the turn's own commit, so it is counted exactly
 // once, over crashes and nodes. The sums of a person and of a chat are erased with them;
@@ -72,6 +72,8 @@ func (u *Used) Add(v Used) {
 type Turn struct {
 	// Person is who asked, an identity like "telegram:42"; "" for a job.
 	Person string
+	// Job is the job whose due time it was; "": people wrote.
+	Job string
 	// Chat got the answer; zero: no conversation.
 	Chat channels.Key
 	At   time.Time // in the time zone of the days
@@ -118,6 +120,9 @@ func (t Turn) Counts() []sessions.Count {
 	all = appendCounts(all, t.Person, day, sum)
 	if !t.Chat.IsZero() {
 		all = appendCounts(all, sessions.ChatScope(t.Chat), day, sum)
+	}
+	if t.Job != "" {
+		all = appendCounts(all, sessions.JobScope(t.Job), day, sum)
 	}
 	for i := range n {
 		all = appendCounts(all, modelPrefix+models[i], day, of[i])

@@ -84,6 +84,31 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// What a job used is the job's, and nobody else's.
+func TestJobs(t *testing.T) {
+	nightly := turn("x:#go")
+	nightly.Person = ""
+	nightly.Job = "nightly"
+	s := sums(append(nightly.Counts(), turn("x:ann").Counts()...))
+	for by, want := range map[usage.By]map[string]int{usage.ByJob: {"nightly": 315}, usage.ByPerson: {"x:ann": 315}} {
+		if diff := cmp.Diff(want, names(read(t, s, usage.Query{By: by}))); diff != "" {
+			t.Errorf("by %s (-want +got):\n%s", by, diff)
+		}
+	}
+}
+
+// A long report comes in pages.
+func TestPages(t *testing.T) {
+	s := sums(append(turn("x:ann").Counts(), turn("x:#go").Counts()...))
+	r := read(t, s, usage.Query{By: usage.ByModel, Skip: 1, Limit: 1})
+	if len(r.Rows) != 1 || r.Rows[0].Name != "small" || r.Others != (usage.Used{}) || r.Total.Input != 600 {
+		t.Errorf("the second page is %+v", r)
+	}
+	if r := read(t, s, usage.Query{By: usage.ByModel, Skip: 9, Limit: 1}); len(r.Rows) != 0 {
+		t.Errorf("a page after the last has %+v", r.Rows)
+	}
+}
+
 // Only the named owners are read, and identities of one person are one row.
 func TestPeople(t *testing.T) {
 	one, other := turn("x:ann"), turn("y:ann")
