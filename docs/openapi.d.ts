@@ -795,13 +795,17 @@ export interface PairingPage {
   /** Next is the "after" of the next page. "": this is the last one. */
   next?: string;
 }
-/** Person is somebody with several identities that were joined or connected. */
+/** Person is somebody: an identity, or several that were joined or connected. */
 export interface Person {
-  /** ID is "operator", or a name that says nothing. */
+  /** ID is "operator", an identity, or a name that says nothing. */
   id: string;
   identities: (string)[];
-  /** Links say more of each of Identities, in their order. */
+  /** Links say more of each of Identities, in their order, if there are several. */
   links: (Linked)[];
+  /** Name is what they said when they asked to be let in, or what their private conversation is called, if the caller may read it. Left out: nobody knows. */
+  name?: string;
+  /** Seen is when something happened last in a private conversation of theirs. */
+  seen?: string;
 }
 /** Page is one page of a list. */
 export interface PersonPage {
@@ -1102,7 +1106,8 @@ export interface Usage {
 /** UsageReport is what was used from one day to another. */
 export interface UsageReport {
   from: string;
-  /** Others are what the limit of rows leaves out. */
+  next?: string;
+  /** Others are what the rows after the last one used, and Next is the After of their page. */
   others?: Used;
   /** the most tokens first; days in their order */
   rows: (UsedRow)[];
@@ -1743,8 +1748,14 @@ export interface Operations {
     };
     answer: void;
   };
-  /** The people whose identities on several networks were joined. */
+  /** The people who wrote, and those whose identities on several networks were joined or connected, by name or the identities that match. */
   "GET /people": {
+    query: {
+      after?: string;
+      limit?: number;
+      several?: boolean;
+      text?: string;
+    };
     answer: PersonPage;
   };
   /** Makes one person of the identities `one` and `other`, who then read each other's private talks. */
@@ -1762,11 +1773,21 @@ export interface Operations {
     };
     answer: void;
   };
+  /** One of them, by any of their identities. */
+  "GET /people/{identity}": {
+    path: {
+      identity: string;
+    };
+    answer: Person;
+  };
   /** What is unanswered, undelivered, given up or set aside. */
   "GET /queue": {
     query: {
       after?: string;
+      kind?: string;
       limit?: number;
+      state?: string;
+      text?: string;
     };
     answer: QueueItemPage;
   };
@@ -1892,13 +1913,15 @@ export interface Operations {
   "GET /statistics/feedback": {
     answer: ModelFeedbackPage;
   };
-  /** Turns, tokens, cost and tool calls of the last thirty days or of others, by day, model, person or chat. */
+  /** Turns, tokens, cost and tool calls of the last thirty days or of others, by day, model, person, chat or job. */
   "GET /statistics/usage": {
     query: {
+      after?: string;
       by?: string;
       days?: boolean;
       from?: string;
       limit?: number;
+      person?: string;
       to?: string;
     };
     answer: UsageReport;

@@ -77,7 +77,7 @@ func conversationKeys(ctx context.Context, a *api.Client) (all []value, err erro
 }
 
 func queueIDs(ctx context.Context, a *api.Client) (all []value, err error) {
-	page, err := api.ListQueue.Call(ctx, a, api.Limited{Limit: mostCompleted})
+	page, err := api.ListQueue.Call(ctx, a, api.QueueQuery{Limit: mostCompleted})
 	for _, i := range page.Data {
 		all = append(all, value{i.ID, i.State})
 	}

@@ -23,7 +23,10 @@ type peopleListCmd struct {
 }
 
 func (k *peopleListCmd) Run(e *env, c *cli) error {
-	return listPage(e, c, k.JSON, api.ListPeople, api.None{}, func(all api.Page[api.Person]) {
+	part := func(after string, limit int) api.PeopleQuery {
+		return api.PeopleQuery{Several: true, After: after, Limit: limit}
+	}
+	return listAll(e, c, k.JSON, api.ListPeople, 0, part, func(all api.Page[api.Person]) {
 		if len(all.Data) == 0 {
 			e.say("Nobody's identities were joined: each is a person of its own. To join two: %s", e.command("people join telegram:123456 irc:account:ann"))
 			return

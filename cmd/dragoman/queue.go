@@ -29,7 +29,8 @@ func (k *queueListCmd) Run(e *env, c *cli) error {
 	if k.Limit < 1 {
 		return &usageError{"--limit wants 1 or more"}
 	}
-	return listAll(e, c, k.JSON, api.ListQueue, k.Limit, limited, func(items api.Page[api.QueueItem]) {
+	part := func(after string, limit int) api.QueueQuery { return api.QueueQuery{After: after, Limit: limit} }
+	return listAll(e, c, k.JSON, api.ListQueue, k.Limit, part, func(items api.Page[api.QueueItem]) {
 		if len(items.Data) == 0 {
 			e.say("The queue is empty: every message is answered and every answer is delivered.")
 			return

@@ -51,7 +51,7 @@ func TestDropIsTold(t *testing.T) {
 	o.Events = func(e stream.Event) { told = append(told, e) }
 	c := api.InProcess(api.New(o))
 	defer c.Close()
-	items, err := api.ListQueue.Call(ctx, c, api.Limited{Limit: 10})
+	items, err := api.ListQueue.Call(ctx, c, api.QueueQuery{Limit: 10})
 	if err != nil || len(items.Data) != 3 {
 		t.Fatalf("Queue = %+v, %v, want 3", items, err)
 	}

@@ -97,7 +97,7 @@ func TestPages(t *testing.T) {
 		limited := func(after string) api.Limited { return api.Limited{After: after, Limit: limit} }
 		for name, list := range map[string]func() ([]int, []string){
 			"the queue": func() ([]int, []string) {
-				return pages(t, c, api.ListQueue, limited, func(i api.QueueItem) string { return i.ID }, nil)
+				return pages(t, c, api.ListQueue, func(after string) api.QueueQuery { return api.QueueQuery{After: after, Limit: limit} }, func(i api.QueueItem) string { return i.ID }, nil)
 			},
 			"pairings": func() ([]int, []string) {
 				return pages(t, c, api.ListPairings, limited, func(p api.Pairing) string { return p.PersonID }, nil)
@@ -129,7 +129,7 @@ func TestPages(t *testing.T) {
 // hides no other item.
 func TestPagesOfAMovingList(t *testing.T) {
 	c, l := full(t, 9)
-	args := func(after string) api.Limited { return api.Limited{After: after, Limit: 4} }
+	args := func(after string) api.QueueQuery { return api.QueueQuery{After: after, Limit: 4} }
 	gone := false
 	_, names := pages(t, c, api.ListQueue, args, func(i api.QueueItem) string { return i.ID[len("out/telegram:1/"):] }, func() {
 		if !gone {
@@ -141,7 +141,7 @@ func TestPagesOfAMovingList(t *testing.T) {
 		t.Errorf("the pages show %v, want %v", names, want)
 	}
 	for _, bad := range []string{"x", "e30=", "!"} {
-		if _, err := api.ListQueue.Call(t.Context(), c, api.Limited{After: bad}); err == nil {
+		if _, err := api.ListQueue.Call(t.Context(), c, api.QueueQuery{After: bad}); err == nil {
 			t.Errorf("the cursor %q was taken", bad)
 		}
 	}

@@ -1,19 +1,44 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/internal/people"
+	"dragoman/sessions"
 )
 
-// Person is somebody with several identities that were joined or connected.
+// Person is somebody: an identity, or several that were joined or connected.
 type Person struct {
-	// ID is "operator", or a name that says nothing.
-	ID         string   `json:"id"`
+	// ID is "operator", an identity, or a name that says nothing.
+	ID string `json:"id"`
+	// Name is what they said when they asked to be let in, or what their private conversation
+	// is called, if the caller may read it. Left out: nobody knows.
+	Name       string   `json:"name,omitempty"`
 	Identities []string `json:"identities"`
-	// Links say more of each of Identities, in their order.
+	// Links say more of each of Identities, in their order, if there are several.
 	Links []Linked `json:"links"`
+	// Seen is when something happened last in a private conversation of theirs.
+	Seen time.Time `json:"seen,omitzero"`
+}
+
+// PeopleQuery asks for one page of people, the operator and those with several identities
+// first.
+type PeopleQuery struct {
+	// Text must be in the name or an identity; case does not matter.
+	Text string `json:"text,omitempty"`
+	// Several: only those with several identities.
+	Several bool `json:"several,omitempty"`
+	// After is the Next of the page before.
+	After string `json:"after,omitempty"`
+	// Limit is 1 to 200; left out: a hundred.
+	Limit int `json:"limit,omitempty"`
 }
 
 // Linked is an identity of a person.
@@ -37,9 +62,144 @@ type OneIdentity struct {
 	Identity string `json:"identity"`
 }
 
-func (s *server) people(ctx context.Context, _ None) (Page[Person], error) {
-	list, err := s.Directory.List(ctx)
-	return pageOf(each(list, personOf), err)
+// talkKind is the kind of the notes that say in which conversations an identity wrote.
+const talkKind = "talk"
+
+// knownPeople are those whose identities were joined or connected, and, unless several is
+// set, everybody who wrote.
+func (s *server) knownPeople(ctx context.Context, several bool) ([]Person, error) {
+	joined, err := s.Directory.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := each(joined, personOf)
+	if several || s.Notes == nil {
+		return list, nil
+	}
+	names, err := s.pairedNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		for _, one := range list[i].Identities {
+			list[i].Name = cmp.Or(list[i].Name, names[one])
+		}
+	}
+	notes, err := s.Notes.Notes(ctx, sessions.NoteFilter{Kind: talkKind})
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, p := range list {
+		known[p.ID] = true
+	}
+	for _, n := range notes {
+		person, err := s.Directory.Person(ctx, n.Owner)
+		if err != nil {
+			return nil, err
+		}
+		if known[person] {
+			continue
+		}
+		known[person] = true
+		one := Person{ID: person, Name: names[person], Identities: []string{person}, Links: []Linked{}}
+		if person == people.OperatorID {
+			one.Identities, err = s.Directory.Identities(ctx, person)
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// pairedNames are what those said who asked to be let in, by identity.
+func (s *server) pairedNames(ctx context.Context) (map[string]string, error) {
+	list, err := s.Store.Pairings(ctx, s.Now())
+	names := map[string]string{}
+	for _, p := range list {
+		names[people.Identity(p.Channel, p.PersonID)] = p.Name
+	}
+	return names, err
+}
+
+// named adds to a person what their private conversations say of them.
+func (s *server) named(ctx context.Context, p *Person) error {
+	for _, identity := range p.Identities {
+		k, err := channels.ParseKey(identity)
+		if err != nil {
+			continue
+		}
+		c, err := s.Store.Conversation(ctx, k)
+		if errors.Is(err, sessions.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if c.Updated.After(p.Seen) {
+			p.Seen = c.Updated
+		}
+		sight, err := s.sight(ctx, k)
+		if err != nil {
+			return err
+		}
+		if sight.May { // a title has words of what was said
+			p.Name = cmp.Or(p.Name, c.Title)
+		}
+	}
+	return nil
+}
+
+func (s *server) people(ctx context.Context, q PeopleQuery) (Page[Person], error) {
+	list, err := s.knownPeople(ctx, q.Several)
+	if err != nil {
+		return Page[Person]{}, err
+	}
+	if q.Text != "" { // names count, too
+		for i := range list {
+			if err := s.named(ctx, &list[i]); err != nil {
+				return Page[Person]{}, err
+			}
+		}
+		list = slices.DeleteFunc(list, func(p Person) bool { return !hasWords(q.Text, append(p.Identities, p.ID, p.Name)...) })
+	}
+	at := func(p Person) place {
+		rank := "1 "
+		if len(p.Links) > 0 || p.ID == people.OperatorID {
+			rank = "0 "
+		}
+		return place{ID: rank + p.ID}
+	}
+	found, err := pageAfter(list, at, func(a, b place) int { return strings.Compare(a.ID, b.ID) }, q.After, q.Limit)
+	if err != nil {
+		return found, err
+	}
+	for i := range found.Data {
+		if err := s.named(ctx, &found.Data[i]); err != nil {
+			return Page[Person]{}, err
+		}
+	}
+	return found, nil
+}
+
+// onePerson is somebody, by any of their identities.
+func (s *server) onePerson(ctx context.Context, i OneIdentity) (Person, error) {
+	id, err := s.Directory.Person(ctx, i.Identity)
+	if err != nil {
+		return Person{}, err
+	}
+	list, err := s.knownPeople(ctx, false)
+	if err != nil {
+		return Person{}, err
+	}
+	at := slices.IndexFunc(list, func(p Person) bool { return p.ID == id })
+	if at < 0 {
+		return Person{}, fmt.Errorf("api: person %.80q: %w", i.Identity, sessions.ErrNotFound)
+	}
+	err = s.named(ctx, &list[at])
+	return list[at], err
 }
 
 func personOf(p people.Person) Person {

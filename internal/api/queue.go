@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"dragoman/internal/stream"
@@ -11,6 +12,19 @@ import (
 
 // Limited asks for one page of a list.
 type Limited struct {
+	// After is the Next of the page before.
+	After string `json:"after,omitempty"`
+	// Limit is 1 to 200; left out: a hundred.
+	Limit int `json:"limit,omitempty"`
+}
+
+// QueueQuery asks for one page of the queue. Zero fields match all entries.
+type QueueQuery struct {
+	// Kind is in, out or aside, and State that of the entries.
+	Kind  string `json:"kind,omitempty"`
+	State string `json:"state,omitempty"`
+	// Text must be in the key or the error; case does not matter.
+	Text string `json:"text,omitempty"`
 	// After is the Next of the page before.
 	After string `json:"after,omitempty"`
 	// Limit is 1 to 200; left out: a hundred.
@@ -49,13 +63,20 @@ type Item struct {
 	ID string `json:"id"`
 }
 
-func (s *server) queue(ctx context.Context, q Limited) (Page[QueueItem], error) {
+func (s *server) queue(ctx context.Context, q QueueQuery) (Page[QueueItem], error) {
+	if !slices.Contains([]string{"", "in", "out", "aside"}, q.Kind) {
+		return Page[QueueItem]{}, refuse("kind", "kind is in, out or aside")
+	}
 	items, err := s.Store.ListQueue(ctx, math.MaxInt)
 	if err != nil {
 		return Page[QueueItem]{}, err
 	}
 	at := func(i QueueItem) place { return place{At: i.At, ID: i.ID} }
-	return pageAfter(each(items, queueItemOf), at, oldestFirst, q.After, q.Limit)
+	list := slices.DeleteFunc(each(items, queueItemOf), func(i QueueItem) bool {
+		other := q.Kind != "" && i.Kind != q.Kind || q.State != "" && i.State != q.State
+		return other || !hasWords(q.Text, i.Key, i.Error)
+	})
+	return pageAfter(list, at, oldestFirst, q.After, q.Limit)
 }
 
 func (s *server) queueItem(ctx context.Context, i Item) (QueueItem, error) {

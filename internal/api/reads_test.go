@@ -306,7 +306,7 @@ func TestConversationsOfOthers(t *testing.T) {
 	if err := c.Dump(t.Context(), nil, nil); err == nil {
 		t.Error("all of the store was copied at the port")
 	}
-	queue, err := api.ListQueue.Call(t.Context(), c, api.Limited{})
+	queue, err := api.ListQueue.Call(t.Context(), c, api.QueueQuery{})
 	if err != nil || len(queue.Data) != 1 {
 		t.Fatalf("the queue is %+v, %v", queue, err)
 	}

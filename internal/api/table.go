@@ -65,7 +65,7 @@ var (
 
 	ReadUsage = Verb[UsageBy, UsageReport]{Spec{
 		Method: get, Path: "/statistics/usage", Scope: people.Read, Within: patient,
-		Doc: "Turns, tokens, cost and tool calls of the last thirty days or of others, by day, model, person or chat.",
+		Doc: "Turns, tokens, cost and tool calls of the last thirty days or of others, by day, model, person, chat or job.",
 	}, (*server).usage}
 	ReadOwnUsage = Verb[UsageQuery, UsageReport]{Spec{
 		Method: get, Path: "/usage", Scope: people.Chat, Within: callWithin,
@@ -237,7 +237,7 @@ var (
 		Doc: "Takes back the newest replacement or forgetting of the last 30 days in one memory.",
 	}, (*server).undoMemory}
 
-	ListQueue = Verb[Limited, Page[QueueItem]]{Spec{
+	ListQueue = Verb[QueueQuery, Page[QueueItem]]{Spec{
 		Method: get, Path: "/queue", Scope: people.Operate, Within: callWithin,
 		Doc: "What is unanswered, undelivered, given up or set aside.",
 	}, (*server).queue}
@@ -329,10 +329,14 @@ var (
 		Doc: "Shuts a person out again.",
 	}, (*server).unpair}
 
-	ListPeople = Verb[None, Page[Person]]{Spec{
+	ListPeople = Verb[PeopleQuery, Page[Person]]{Spec{
 		Method: get, Path: "/people", Scope: people.Operate, Within: callWithin,
-		Doc: "The people whose identities on several networks were joined.",
+		Doc: "The people who wrote, and those whose identities on several networks were joined or connected, by name or the identities that match.",
 	}, (*server).people}
+	ReadPerson = Verb[OneIdentity, Person]{Spec{
+		Method: get, Path: "/people/{identity}", Scope: people.Operate, Within: callWithin,
+		Doc: "One of them, by any of their identities.",
+	}, (*server).onePerson}
 	JoinPeople = Order[Identities]{Spec{
 		Method: post, Path: "/people", Scope: people.Admin, Within: callWithin, Socket: true, Act: "people join",
 		Doc: "Makes one person of the identities `one` and `other`, who then read each other's private talks.",
@@ -428,7 +432,7 @@ var table = []Route{
 	ListJobs.route(), ListOccurrences.route(), RunJob.route(), PauseJob.route(), ResumeJob.route(),
 	MakeReminder.route(), ChangeReminder.route(), CancelReminder.route(), RestoreReminder.route(),
 	ListPairings.route(), ApprovePairing.route(), Unpair.route(),
-	ListPeople.route(), JoinPeople.route(), PartPeople.route(),
+	ListPeople.route(), ReadPerson.route(), JoinPeople.route(), PartPeople.route(),
 	ListTokens.route(), CreateToken.route(), RotateToken.route(), RevokeToken.route(), MakeConsoleLink.route(),
 	readDescription.route(), streamEvents.route(), callHook.route(),
 	ListChannels.route(), ReadChannelDays.route(), Unlink.route(), link.route(), PlanErase.route(), Erase.route(),

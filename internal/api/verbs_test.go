@@ -208,7 +208,7 @@ func testSessions(t *testing.T, c *api.Client) {
 
 func testQueue(t *testing.T, c *api.Client) {
 	ctx := t.Context()
-	items, err := api.ListQueue.Call(ctx, c, api.Limited{Limit: 100})
+	items, err := api.ListQueue.Call(ctx, c, api.QueueQuery{Limit: 100})
 	if err != nil || len(items.Data) != 3 {
 		t.Fatalf("Queue = %v, %v, want 3 items", items, err)
 	}
@@ -227,7 +227,7 @@ func testQueue(t *testing.T, c *api.Client) {
 	if err := api.RetryQueue.Call(ctx, c, api.Item{ID: "out-999"}); !errors.Is(err, sessions.ErrNotFound) {
 		t.Errorf("RetryQueue = %v, want ErrNotFound", err)
 	}
-	if items, err := api.ListQueue.Call(ctx, c, api.Limited{Limit: 100}); err != nil || len(items.Data) != 0 {
+	if items, err := api.ListQueue.Call(ctx, c, api.QueueQuery{Limit: 100}); err != nil || len(items.Data) != 0 {
 		t.Errorf("Queue = %v, %v, want nothing", items, err)
 	}
 }

@@ -313,6 +313,7 @@ func described(dead, aside string, known api.Remembered) [][3]string {
 		{"DELETE", "/pairings/telegram/7"},
 		{"POST", "/people", `{"one": "telegram:7", "other": "telegram:8"}`},
 		{"GET", "/people"},
+		{"GET", "/people/telegram:7"},
 		{"DELETE", "/people/telegram:8"},
 		{"POST", "/tokens", `{"name": "t", "scope": "chat"}`},
 		{"GET", "/tokens"},
@@ -346,7 +347,7 @@ func TestDescribed(t *testing.T) {
 	r.daemon.AddLinker("phone", phone{})
 	restoreTalk(t, r.admin, channels.MustKey("web:other"))
 	restoreQueue(t, r.admin)
-	queue, err := api.ListQueue.Call(t.Context(), r.admin, api.Limited{})
+	queue, err := api.ListQueue.Call(t.Context(), r.admin, api.QueueQuery{})
 	if err != nil || len(queue.Data) < 2 {
 		t.Fatalf("the queue is %v, %v; want two entries", queue, err)
 	}

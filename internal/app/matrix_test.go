@@ -136,10 +136,10 @@ func newMatrix(t *testing.T) *matrix {
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // restoreTalk stores a conversation that somebody had on a network.
-func restoreTalk(t *testing.T, c *api.Client, k channels.Key) {
+func restoreTalk(t *testing.T, c *api.Client, k channels.Key, owners ...sessions.Owner) {
 	t.Helper()
 	records := []sessions.Record{
-		{Conversation: &sessions.ConversationRecord{Key: k, Seq: 1, MessageSeq: 1, Created: time.Now(), Updated: time.Now(), Generations: []sessions.Generation{{ID: "20260301_001", FirstSeq: 1, LastSeq: 1, Began: time.Now()}}}},
+		{Conversation: &sessions.ConversationRecord{Key: k, Seq: 1, MessageSeq: 1, Owners: owners, Created: time.Now(), Updated: time.Now(), Generations: []sessions.Generation{{ID: "20260301_001", FirstSeq: 1, LastSeq: 1, Began: time.Now()}}}},
 		{Messages: &sessions.MessagesRecord{Key: k, Messages: []sessions.Message{{Seq: 1, Role: sessions.RoleUser, Content: "a secret", Sender: k.Chat(), At: time.Now()}}}},
 	}
 	_, err := c.Restore(t.Context(), func() (sessions.Record, error) {

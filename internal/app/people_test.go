@@ -135,7 +135,7 @@ func TestSocketFindingIsRecorded(t *testing.T) {
 			return err
 		}},
 		{"the queue", 0, func(c *api.Client) error {
-			_, err := api.ListQueue.Call(t.Context(), c, api.Limited{})
+			_, err := api.ListQueue.Call(t.Context(), c, api.QueueQuery{})
 			return err
 		}},
 		{"an entry of the queue", 1, func(c *api.Client) error {

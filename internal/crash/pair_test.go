@@ -135,7 +135,7 @@ func TestHooksOverNodes(t *testing.T) {
 	l.answer(http.StatusGone, nil)
 	c.asks(first, "web:gone")
 	dead := func(i int) (ids []string) {
-		page, err := api.ListQueue.Call(t.Context(), c.admin[i], api.Limited{})
+		page, err := api.ListQueue.Call(t.Context(), c.admin[i], api.QueueQuery{})
 		if err != nil {
 			return nil
 		}

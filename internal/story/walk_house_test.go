@@ -116,7 +116,7 @@ func livedIn(t *testing.T, p plan) *daemon {
 		})
 	}
 	testkit.Eventually(t, "a delivery that is refused", func() bool {
-		queue, err := api.ListQueue.Call(t.Context(), d.admin, api.Limited{})
+		queue, err := api.ListQueue.Call(t.Context(), d.admin, api.QueueQuery{})
 		return err == nil && slices.ContainsFunc(queue.Data, func(i api.QueueItem) bool { return i.Kind == "out" && i.Error != "" })
 	})
 	return d

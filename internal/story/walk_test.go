@@ -74,7 +74,7 @@ func TestWalkQueue(t *testing.T) {
 	w.click("button", "Drop it")
 	w.reads("Dropped.")
 	testkit.Eventually(t, "the message to be gone", func() bool {
-		queue, err := api.ListQueue.Call(t.Context(), d.admin, api.Limited{})
+		queue, err := api.ListQueue.Call(t.Context(), d.admin, api.QueueQuery{})
 		return err == nil && !slices.ContainsFunc(queue.Data, func(i api.QueueItem) bool { return i.Kind == "out" && i.Error != "" })
 	})
 }
