@@ -83,7 +83,7 @@ var Table = []Rule{
 	// It knows tools by what package agent says of them, wherever they come from.
 	{Package: "agent/toolbox", Imports: []string{"agent", "agent/window"}},
 	// Whose memory is meant is decided in people; its tests have the real rule.
-	{Package: "agent/tools", Imports: []string{"agent", "heartbeat", "sessions", "channels", "internal/webpage"}, Tests: []string{"agent/toolbox", "internal/people", "internal/reminders"}},
+	{Package: "agent/tools", Imports: []string{"agent", "heartbeat", "sessions", "channels", "internal/webpage", "internal/websearch"}, Tests: []string{"agent/toolbox", "internal/people", "internal/reminders"}},
 	{Package: "agent/*", Imports: []string{"agent", "agent/window", "sessions", "channels"}},
 
 	// Its tests prove that a store fits the Ledger that it declares.
@@ -114,6 +114,7 @@ var Table = []Rule{
 	// What people and servers send, as text.
 	{Package: "internal/webpage"},
 	{Package: "internal/sandbox"},
+	{Package: "internal/websearch", Imports: []string{"internal/webpage"}},
 	{Package: "internal/documents", Imports: []string{"internal/webpage"}},
 	{Package: "internal/backup", Imports: []string{"sessions", "channels"}},
 	// The figures of the last hour, which hears them from the metrics.
@@ -124,7 +125,7 @@ var Table = []Rule{
 	// It reads the table of presets and the names of events, which are plain data,
 	// and has the heartbeat check schedules. It knows no type of channel; its tests read
 	// the settings of all.
-	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/admission", "internal/stream", "internal/setting", "internal/webhook"}, Tests: []string{"channels/*", "internal/app"}},
+	{Package: "internal/config", Imports: []string{"channels", "heartbeat", "agent/window", "internal/admission", "internal/stream", "internal/setting", "internal/webhook", "internal/websearch"}, Tests: []string{"channels/*", "internal/app"}},
 	// Who asks, and what they may do.
 	{Package: "internal/people", Imports: domain},
 	// What a turn must pass before it asks the model.
