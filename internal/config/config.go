@@ -62,6 +62,7 @@ type Config struct {
 	Alerts           Alerts             `yaml:"alerts"`
 	Traces           Traces             `yaml:"traces"`
 	MCP              MCP                `yaml:"mcp"`
+	WebSearch        WebSearch          `yaml:"web_search"`
 
 	warnings []Problem
 	absent   Problems
@@ -374,6 +375,13 @@ type Alerts struct {
 type Traces struct {
 	URL     string            `yaml:"url" is:"url" empty:"ok" doc:"The address of an OpenTelemetry collector that takes OTLP over HTTP, like http://127.0.0.1:4318. It is sent how long the parts of each turn take, with models, tools, channels and tokens, and never a word, a person or a key. Empty: nothing is sent."`
 	Headers map[string]Secret `yaml:"headers,omitempty" names:"header name" is:"header" empty:"ok" doc:"HTTP headers for the collector, for example Authorization. Their values are treated as secrets."`
+}
+
+// WebSearch says which service the tool web_search asks.
+type WebSearch struct {
+	Engine string `yaml:"engine" oneof:"search engines" empty:"ok" doc:"searxng (your own, without a key), brave or tavily. The words of a question go there, and nothing else does. Empty: the model is offered no search."`
+	URL    string `yaml:"url,omitempty" is:"url" empty:"ok" doc:"Where the service is. Only searxng needs it: http://127.0.0.1:8888. Its settings.yml must list json in search.formats."`
+	APIKey Secret `yaml:"api_key,omitempty" empty:"ok" doc:"Its key, for brave and tavily."`
 }
 
 // MCP says what other agents may do that speak the Model Context Protocol.

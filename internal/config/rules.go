@@ -16,6 +16,7 @@ import (
 	"dragoman/internal/setting"
 	"dragoman/internal/stream"
 	"dragoman/internal/webhook"
+	"dragoman/internal/websearch"
 )
 
 // Efforts are the values of model.reasoning and of a conversation's setting.
@@ -31,6 +32,7 @@ var lists = map[string]func() []string{
 		return all
 	},
 	"prune presets":   window.PrunePresetNames,
+	"search engines":  websearch.Names,
 	"store types":     func() []string { return StoreTypes },
 	"summary presets": window.PresetNames,
 }

@@ -16,6 +16,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/heartbeat"
+	"dragoman/internal/websearch"
 )
 
 // validator checks how settings fit together, which the tags of single settings
@@ -43,6 +44,7 @@ func (v *validator) run() {
 	v.heartbeat(&v.c.Heartbeat)
 	v.hooks()
 	v.incomingWebhooks()
+	v.webSearch(v.c.WebSearch)
 	v.plain("traces.url", v.c.Traces.URL, len(v.c.Traces.Headers) > 0)
 	if v.c.Alerts.To != "" {
 		v.target("alerts.to", v.c.Alerts.To)
@@ -244,6 +246,19 @@ func (v *validator) plain(path, address string, withSecret bool) {
 	if withSecret && unencrypted(address) {
 		v.warn(path, "the key crosses the network unencrypted", "write https://")
 	}
+}
+
+func (v *validator) webSearch(s WebSearch) {
+	switch {
+	case s.Engine == "" && (s.URL != "" || s.APIKey.IsSet()):
+		v.bad("web_search.engine", "is needed", "write one of "+strings.Join(websearch.Names(), ", "))
+	case s.Engine == "":
+	case websearch.NeedsURL(s.Engine) && s.URL == "":
+		v.bad("web_search.url", "is needed", "write where your "+s.Engine+" is, like http://127.0.0.1:8888")
+	case websearch.NeedsKey(s.Engine) && !s.APIKey.IsSet():
+		v.bad("web_search.api_key", "is needed", "write the key of "+s.Engine+`, or "${file:…}" with it`)
+	}
+	v.plain("web_search.url", s.URL, s.APIKey.IsSet())
 }
 
 // UnknownWindow is the assumed context window of an unknown model, in tokens.
