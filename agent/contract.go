@@ -231,6 +231,9 @@ type Spec struct {
 	// Chat says that the tool works on the conversation that it is called in. Turns
 	// without one ([Turn.Given]) are not offered it.
 	Chat bool
+	// Off says why this daemon cannot offer the tool, and what the operator would do about
+	// it: a part of a sentence. "" if it is offered.
+	Off string `json:"-"`
 }
 
 // Call is one invocation of a tool.

@@ -53,11 +53,9 @@ func (b *Toolbox) Names() (names []string) {
 }
 
 // Allowed returns the tools with these names, sorted, and the names that no tool has.
-// Nil names mean all tools, and an empty list none.
+// Nil names mean all tools, and an empty list none. Tools that are off ([agent.Spec.Off])
+// are never among them.
 func (b *Toolbox) Allowed(names []string) (tools []agent.Tool, missing []string) {
-	if names == nil {
-		return slices.Clone(b.tools), nil
-	}
 	all := b.Names()
 	for _, name := range names {
 		if !slices.Contains(all, name) {
@@ -65,11 +63,24 @@ func (b *Toolbox) Allowed(names []string) (tools []agent.Tool, missing []string)
 		}
 	}
 	for _, t := range b.tools {
-		if slices.Contains(names, t.Spec().Name) {
+		spec := t.Spec()
+		if spec.Off == "" && (names == nil || slices.Contains(names, spec.Name)) {
 			tools = append(tools, t)
 		}
 	}
 	return tools, missing
+}
+
+// Off returns, of these names, the tools that this daemon cannot offer, with the reasons.
+func (b *Toolbox) Off(names []string) map[string]string {
+	off := map[string]string{}
+	for _, t := range b.tools {
+		spec := t.Spec()
+		if spec.Off != "" && slices.Contains(names, spec.Name) {
+			off[spec.Name] = spec.Off
+		}
+	}
+	return off
 }
 
 // borrowed stands between the name of a server and that of its tool.

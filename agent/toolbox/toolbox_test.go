@@ -64,6 +64,27 @@ func TestAllowed(t *testing.T) {
 }
 
 // A list that a caller got is the caller's.
+// off is a tool that this daemon cannot offer.
+type off struct{ named }
+
+func (o off) Spec() agent.Spec { return agent.Spec{Name: string(o.named), Off: "it needs a key"} }
+
+func TestWhatIsOffIsNotOffered(t *testing.T) {
+	b, err := toolbox.New([]agent.Tool{off{"search"}, named("time")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, allow := range [][]string{nil, {"search", "time"}} {
+		tools, missing := b.Allowed(allow)
+		if len(tools) != 1 || tools[0].Spec().Name != "time" || len(missing) > 0 {
+			t.Errorf("allowing %q offers %v, without %q", allow, tools, missing)
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"search": "it needs a key"}, b.Off([]string{"time", "search", "none"})); diff != "" {
+		t.Errorf("what is off (-want +got):\n%s", diff)
+	}
+}
+
 func TestAllowedIsACopy(t *testing.T) {
 	b := box(t, "recall", "time")
 	tools, _ := b.Allowed(nil)
