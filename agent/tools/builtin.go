@@ -17,6 +17,8 @@ type Needs struct {
 	Attachments Attachments
 	Documents   Documents
 	Reminders   Reminders
+	// Search is nil where no search service is configured.
+	Search Searching
 	// Zone is the time zone that people are told the time in.
 	Zone *time.Location
 	Now  func() time.Time

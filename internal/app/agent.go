@@ -24,6 +24,7 @@ import (
 	"dragoman/internal/stream"
 	"dragoman/internal/trace"
 	"dragoman/internal/webhook"
+	"dragoman/internal/websearch"
 	"dragoman/sessions"
 )
 
@@ -172,8 +173,12 @@ func LoadConfig(o config.Options) (*config.Config, config.Source, error) {
 // nothing offers: those of built-in tools were checked with the configuration, but
 // only now is it known what else there is.
 func (d *Daemon) buildTools() ([]agent.Tool, error) {
+	search, err := d.search()
+	if err != nil {
+		return nil, err
+	}
 	box, err := toolbox.New(tools.Builtin(tools.Needs{
-		Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Documents: foreign{d.log}, Reminders: d.reminders,
+		Search: search, Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Documents: foreign{d.log}, Reminders: d.reminders,
 		Zone: zoneOf(d.cfg.Agent.TimeZone), Now: time.Now,
 	}))
 	if err != nil {
@@ -182,6 +187,9 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 	list, missing := box.Allowed(d.cfg.Agent.Tools.Names())
 	list = d.notDenied(list)
 	d.tellMissing(box)
+	for name, why := range box.Off(d.cfg.Agent.Tools.Names()) {
+		d.log.Warn("agent.tools names a tool that is off, so the model is not offered it", "tool", name, "why", why)
+	}
 	if len(missing) > 0 {
 		d.log.Warn("agent.tools names tools that do not exist here, so the model is not offered them: correct the names, or remove them", "tools", missing)
 	}
@@ -189,6 +197,19 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 		list[i] = counted{t, d.metrics}
 	}
 	return list, nil
+}
+
+// search is the configured search service, or nil.
+func (d *Daemon) search() (tools.Searching, error) {
+	c := d.cfg.WebSearch
+	if c.Engine == "" {
+		return nil, nil
+	}
+	engine, err := websearch.New(websearch.Options{Name: c.Engine, URL: c.URL, Key: c.APIKey.Reveal()}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("app: %w", err)
+	}
+	return engine, nil
 }
 
 // crampedShare: if instructions and tools use more than one part in crampedShare of

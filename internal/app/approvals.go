@@ -12,9 +12,9 @@ import (
 )
 
 // builtinRules are those of tools about which the configuration says nothing. A job that
-// shall look at the news makes up addresses, and before it has read one there is nothing
-// foreign that could choose them.
-var builtinRules = map[string]actions.Rule{"web_fetch": actions.RuleAllow}
+// shall look at the news makes up addresses and questions, and before it has read a page
+// there is nothing foreign that could choose them.
+var builtinRules = map[string]actions.Rule{"web_fetch": actions.RuleAllow, "web_search": actions.RuleAllow}
 
 // newBook makes the book of what needs a yes, as the configuration says.
 func (d *Daemon) newBook() *actions.Book {
