@@ -313,6 +313,8 @@ export interface Event {
   messages?: number;
   model?: string;
   new_tokens?: number;
+  /** Offset is where in the answer Text begins, in UTF-16 code units, as JavaScript counts. So whoever has read Running.Text knows what of an event is new. */
+  offset?: number;
   /** OldTokens and NewTokens are estimates for the conversation before and with a summary. */
   old_tokens?: number;
   /** Outcome is that of a turn: answered, failed, postponed, interrupted, cancelled, refused or skipped; or that of a due time. */
@@ -902,6 +904,8 @@ export interface Restored {
 export interface Running {
   /** Messages are those that it answers and its own so far, as they will be in the transcript, but without a seq. */
   messages: (Message)[];
+  /** Text is what people can read of its answer so far, with the words of Messages. It is left out before the first word, and where the turn runs on another node. The events "text" go on from here: see their offset. */
+  text?: string;
   /** "": there is none */
   turn: string;
 }

@@ -53,7 +53,12 @@ func TestAttachedIsNotShown(t *testing.T) {
 	if err := <-journaled; err != nil {
 		t.Fatal(err)
 	}
-	clients(t, func() api.Options { return optionsOf(s) }, func(t *testing.T, c *api.Client) {
+	options := func() api.Options {
+		o := optionsOf(s)
+		o.Talk = saying{turn: "t", text: "sealed answer\n\nand more"}
+		return o
+	}
+	clients(t, options, func(t *testing.T, c *api.Client) {
 		all, err := api.ReadMessages.Call(t.Context(), c, api.Part{Key: k, Limit: 9, After: "0"})
 		if err != nil {
 			t.Fatal(err)
@@ -66,8 +71,8 @@ func TestAttachedIsNotShown(t *testing.T) {
 			all.Data = append(all.Data, found.Data[0].Message)
 		}
 		now, err := api.ReadRunning.Call(t.Context(), c, api.About{Key: k})
-		if err != nil || len(now.Messages) != 2 {
-			t.Fatalf("Running = %+v, %v, want the question and a step", now, err)
+		if err != nil || len(now.Messages) != 2 || now.Text != "sealed answer\n\nand more" {
+			t.Fatalf("Running = %+v, %v, want the question, a step and the text so far", now, err)
 		}
 		shown, err := json.Marshal(append(all.Data, now.Messages...))
 		if err != nil || strings.Contains(string(shown), "thoughts") {
@@ -79,3 +84,12 @@ func TestAttachedIsNotShown(t *testing.T) {
 		t.Errorf("the store has %+v, %v, want it with what was attached", h.Messages, err)
 	}
 }
+
+// saying is a daemon with one running turn.
+type saying struct {
+	api.Talk
+	turn string
+	text string
+}
+
+func (s saying) Saying(channels.Key) (turn, text string) { return s.turn, s.text }

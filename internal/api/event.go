@@ -26,7 +26,7 @@ var eventTypes = []EventType{
 	durable(stream.JobDone, "A due time of a job has its `outcome`."),
 	passing(stream.TurnBegun, "The model is asked."),
 	passing(stream.TurnJoined, "A message joined the running `turn`, which answers it, too: `seq` and `id` are the message's."),
-	passing(stream.Text, "More of an answer, in `text`. With `why` \"anew\" it replaces what came before."),
+	passing(stream.Text, "More of an answer: `text` goes to its place `offset`. With `why` \"anew\" it replaces what came before."),
 	passing(stream.Thought, "More of what the model thinks, in `text`."),
 	passing(stream.ToolBegun, "A tool runs."),
 	passing(stream.ToolEnded, "A tool has ended."),
@@ -91,6 +91,9 @@ type Event struct {
 	State string `json:"state,omitempty"`
 	// Text is what came to the answer or the thoughts of Turn.
 	Text string `json:"text,omitempty"`
+	// Offset is where in the answer Text begins, in UTF-16 code units, as JavaScript counts.
+	// So whoever has read [Running.Text] knows what of an event is new.
+	Offset int `json:"offset,omitempty"`
 	// Tool is the name of a tool, and Call the id of its call.
 	Tool string `json:"tool,omitempty"`
 	Call string `json:"call,omitempty"`
@@ -129,7 +132,7 @@ type Event struct {
 // eventOf is e as it goes over the wire.
 func eventOf(e *stream.Event) *Event {
 	return &Event{
-		Event: string(e.Event), At: e.At, Key: e.Key, Seq: e.Seq, ID: e.ID, State: string(e.State), Text: e.Text, Tool: e.Tool,
+		Event: string(e.Event), At: e.At, Key: e.Key, Seq: e.Seq, ID: e.ID, State: string(e.State), Text: e.Text, Offset: e.Offset, Tool: e.Tool,
 		Call: e.Call, Job: e.Job, Due: e.Due, Channel: e.Channel, Model: e.Model, Generation: e.Generation, Turn: e.Turn,
 		Outcome: e.Outcome, Steps: e.Steps, TookMS: e.TookMS, Messages: e.Messages, InputTokens: e.InputTokens,
 		OutputTokens: e.OutputTokens, CachedTokens: e.CachedTokens, Cost: e.Cost, CoversSeq: e.CoversSeq, Covered: e.Covered,

@@ -134,6 +134,10 @@ type Running struct {
 	// Messages are those that it answers and its own so far, as they will be in
 	// the transcript, but without a seq.
 	Messages []Message `json:"messages"`
+	// Text is what people can read of its answer so far, with the words of Messages. It is
+	// left out before the first word, and where the turn runs on another node. The events
+	// "text" go on from here: see their offset.
+	Text string `json:"text,omitempty"`
 }
 
 func (s *server) running(ctx context.Context, a About) (Running, error) {
@@ -141,7 +145,14 @@ func (s *server) running(ctx context.Context, a About) (Running, error) {
 		return Running{}, err
 	}
 	p, err := s.Store.Running(ctx, a.Key)
-	return Running{p.Turn, each(soFar(p), messageOf)}, err
+	now := Running{Turn: p.Turn, Messages: each(soFar(p), messageOf)}
+	if s.Talk == nil {
+		return now, err
+	}
+	if turn, text := s.Talk.Saying(a.Key); turn == p.Turn {
+		now.Text = text
+	}
+	return now, err
 }
 
 // soFar returns the messages of a journal. Those that joined the running turn

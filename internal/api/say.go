@@ -24,6 +24,9 @@ type Talk interface {
 	Order(ctx context.Context, o Ordered, name, model string) error
 	// Reply sends what somebody wrote by hand.
 	Reply(ctx context.Context, r Reply) error
+	// Saying returns the answer of the running turn so far and the turn's id, if it runs
+	// in this process; else "".
+	Saying(k channels.Key) (turn, text string)
 }
 
 // Prompt is a message for a conversation. Without an id it gets one.

@@ -89,6 +89,9 @@ func (t doors) Reply(ctx context.Context, r api.Reply) error {
 	return refusalOfQuestion(r.Key, t.d.gateway.Reply(ctx, q, p.Name, r.As == api.AsThemselves))
 }
 
+// Saying asks no store. Whoever asks for it may read k.
+func (t doors) Saying(k channels.Key) (turn, text string) { return t.d.gateway.Saying(k) }
+
 // filesOf is the files of messages; nil if there are none.
 func filesOf(s *media.Store) api.Files {
 	if s == nil {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"strings"
 	"sync"
+	"unicode/utf16"
 
 	"dragoman/agent"
 	"dragoman/internal/stream"
@@ -14,6 +15,7 @@ import (
 type telling struct {
 	mu    sync.Mutex
 	text  string            // of the answer, as far as it was published
+	units int               // its length in UTF-16 code units
 	tools map[string]string // the names of the running calls, by their ids
 }
 
@@ -47,11 +49,16 @@ func (r *run) tellProgress(p agent.Progress) {
 	added, grows := strings.CutPrefix(p.Text, r.told.text)
 	if grows {
 		e.Text = added
+		e.Offset = r.told.units
 	} else {
 		e.Text = p.Text
 		e.Why = "anew"
 	}
 	r.told.text = p.Text
+	r.told.units = e.Offset
+	for _, c := range e.Text {
+		r.told.units += utf16.RuneLen(c)
+	}
 	r.g.emit(e)
 }
 

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -28,7 +29,11 @@ func (a *audience) Publish(e stream.Event) {
 	defer a.mu.Unlock()
 	switch e.Event {
 	case stream.TurnBegun, stream.Text, stream.Thought, stream.ToolBegun, stream.ToolEnded:
-		a.told = append(a.told, string(e.Event)+" "+e.Text+e.Tool+" "+e.Call+" "+e.Why)
+		told := string(e.Event) + " " + e.Text + e.Tool + " " + e.Call + " " + e.Why
+		if e.Offset > 0 {
+			told += fmt.Sprintf("at %d", e.Offset)
+		}
+		a.told = append(a.told, told)
 	}
 }
 
@@ -40,8 +45,11 @@ func TestListenersReadARunningTurn(t *testing.T) {
 		heard := &audience{watched: true}
 		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) { o.Events = heard })
 		run := func(ctx context.Context, turn agent.Turn) (string, error) {
-			turn.Progress(agent.Progress{Text: "Let me"})
-			turn.Progress(agent.Progress{Text: "Let me look."})
+			turn.Progress(agent.Progress{Text: "Let me 😀"})
+			turn.Progress(agent.Progress{Text: "Let me 😀 look."})
+			if _, text := w.gw.Saying(turn.Key); text != "Let me 😀 look." {
+				t.Errorf("Saying = %q, want what was published", text)
+			}
 			asked := sessions.Message{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "c1", Name: "time"}}}
 			for _, s := range []sessions.Step{
 				{Kind: sessions.StepModel, Message: &asked, At: time.Now()},
@@ -52,18 +60,22 @@ func TestListenersReadARunningTurn(t *testing.T) {
 					return "", err
 				}
 			}
-			turn.Progress(agent.Progress{Text: "Let me look.", Note: "time …"})
+			turn.Progress(agent.Progress{Text: "Let me 😀 look.", Note: "time …"})
 			turn.Progress(agent.Progress{Text: "It is noon."})
+			turn.Progress(agent.Progress{Text: "It is noon. So"})
 			return "It is noon.", nil
 		}
 		w.agent.run = run
-		w.say("1", "what time is it")
+		said := w.say("1", "what time is it")
 		synctest.Wait()
 		want := []string{
-			"turn_begun   ", "text Let me  ", "text  look.  ", "tool_begun time c1 ", "tool_ended time c1 ", "text It is noon.  anew",
+			"turn_begun   ", "text Let me 😀  ", "text  look.  at 9", "tool_begun time c1 ", "tool_ended time c1 ", "text It is noon.  anew", "text  So  at 11",
 		}
 		if diff := cmp.Diff(want, heard.told); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
+		}
+		if turn, text := w.gw.Saying(said.Key); turn+text != "" {
+			t.Errorf("Saying after the turn = %q, %q", turn, text)
 		}
 		heard.told, heard.watched = nil, false
 		w.say("1", "and now")

@@ -94,6 +94,8 @@ type Event struct {
 	State sessions.DeliveryState `json:"state,omitempty"`
 	// Text is what was added to the answer or the thoughts of Turn. Hooks never get it.
 	Text string `json:"-"`
+	// Offset is where in the answer Text begins, in UTF-16 code units. Hooks never get it.
+	Offset int `json:"-"`
 	// Kept says that what hooks get of it was stored with what it is about.
 	Kept bool `json:"-"`
 	// Tool is the name of a tool, and Call the id of its call.
