@@ -6,6 +6,7 @@ import { listSoon, loadList } from "./list.js";
 import { flush } from "./outbox.js";
 import { change, now } from "./store.js";
 import { reload, reloadSoon } from "./talk.js";
+import { withPiece } from "./written.js";
 
 // begin loads what every view needs, and listens.
 export async function begin() {
@@ -21,7 +22,7 @@ export async function begin() {
 }
 
 /** @type {import("./types.js").Live} */
-const fresh = { text: "", thought: "", tools: [], partial: false };
+const fresh = { text: "", from: 0, thought: "", tools: [] };
 
 // writing changes an answer that is being written in an open conversation.
 /**
@@ -32,7 +33,7 @@ function writing(e, parts) {
   const turn = e.turn ?? "";
   if (!e.key || !now().talks[e.key]) return;
   change((s) => {
-    const before = s.live[turn] ?? { ...fresh, partial: true };
+    const before = s.live[turn] ?? { ...fresh, from: undefined };
     return { live: { ...s.live, [turn]: { ...before, ...parts(before) } } };
   });
 }
@@ -43,10 +44,13 @@ const on = {
     writing(e, () => fresh);
     both(e);
   },
-  text: (e) => writing(e, (live) => (e.why === "anew" ? { text: e.text ?? "", partial: false } : { text: live.text + (e.text ?? "") })),
+  text: (e) => {
+    writing(e, (live) => withPiece(e.why === "anew" ? fresh : live, e.text ?? "", e.offset));
+    if (now().live[e.turn ?? ""]?.from) reloadSoon(e.key ?? ""); // the beginning is not here
+  },
   thought: (e) => writing(e, (live) => ({ thought: live.thought + (e.text ?? "") })),
   tool_begun: (e) => {
-    writing(e, (live) => ({ text: "", partial: false, tools: [...live.tools, { call: e.call ?? "", tool: e.tool ?? "", ended: false }] }));
+    writing(e, (live) => ({ tools: [...live.tools, { call: e.call ?? "", tool: e.tool ?? "", ended: false }] }));
     reloadSoon(e.key ?? "");
   },
   tool_ended: (e) => {

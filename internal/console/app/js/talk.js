@@ -3,6 +3,7 @@
 import { get, patch, path, post, put, randomID, remove, Refused } from "./api.js";
 import { changeRow, known, listSoon } from "./list.js";
 import { change, changeTalk, now } from "./store.js";
+import { withBeginning } from "./written.js";
 
 const pageSize = 50;
 const keptLive = 30; // turns
@@ -40,7 +41,7 @@ export async function reload(key) {
       feed: merged(talk.feed, feed.data),
       newFrom: talk.loaded ? talk.newFrom : firstNew(head, messages.data),
     });
-    dropLive(running.turn);
+    dropLive(running);
     markRead(key);
   } catch (problem) {
     changeTalk(key, { loaded: true, problem: /** @type {Error} */ (problem) });
@@ -94,13 +95,15 @@ function merged(old, fresh) {
   return [...old.filter((f) => f.seq < first), ...fresh];
 }
 
-// dropLive forgets answers that are written to their end. The thoughts of the last ones are
-// kept: the transcript has none.
-/** @param {string} running */
-function dropLive(running) {
-  change((s) => ({
-    live: Object.fromEntries(Object.entries(s.live).slice(-keptLive).map(([turn, live]) => [turn, turn === running || !live.text ? live : { ...live, text: "" }])),
-  }));
+// dropLive forgets answers that are written to their end, and takes what is written of the
+// running one. The thoughts of the last ones are kept: the transcript has none.
+/** @param {import("./types.js").Running} running */
+function dropLive({ turn: running, text }) {
+  change((s) => {
+    const live = Object.fromEntries(Object.entries(s.live).slice(-keptLive).map(([turn, l]) => [turn, turn === running || !l.text ? l : { ...l, text: "", from: undefined }]));
+    const now = live[running] ?? { text: "", thought: "", tools: [] };
+    return { live: running ? { ...live, [running]: { ...now, ...withBeginning(now, text ?? "") } } : live };
+  });
 }
 
 /** @type {Record<string, ReturnType<typeof setTimeout>>} */

@@ -18,9 +18,9 @@
  * Live is what an answer is while it is being written.
  * @typedef {object} Live
  * @property {string} text
+ * @property {number} [from] where in the answer the text begins: see written.js
  * @property {string} thought
  * @property {{call: string, tool: string, ended: boolean}[]} tools
- * @property {boolean} partial its beginning was said before this page listened
  */
 
 /**

@@ -23,8 +23,7 @@ const deliveries = {
 export function Answer({ of: e, say }) {
   const live = useStore((s) => s.live[e.turn ?? ""]);
   const growing = Boolean(e.growing);
-  const beginning = live?.partial && live.text ? "… " : "";
-  const text = growing && live?.text ? [e.text, beginning + live.text].filter(Boolean).join("\n\n") : e.text ?? "";
+  const text = growing && live?.text ? live.from ? [e.text, `… ${live.text}`].filter(Boolean).join("\n\n") : live.text : e.text ?? "";
   const at = growing ? "" : e.at;
   return html`<article class="message" aria-label=${t("Dragoman, {0}", at ? clock(at) : t("now"))}>
     <p class="who"><span class="avatar small mark" aria-hidden="true"><img src=${mark} alt="" /></span><b>Dragoman</b>${e.who && html`<span class="meta">${t("written by {0}", e.who)}</span>`}${at && html` <time class="meta" datetime=${at} title=${wholeTime(at)}>${clock(at)}</time>`}</p>
