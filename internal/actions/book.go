@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/channels"
 )
 
@@ -29,9 +30,10 @@ type Options struct {
 	For time.Duration
 	// Zone is that of times that people read. Nil: the machine's.
 	Zone *time.Location
-	// Files returns the files that a call of a tool names, as they are now. A yes is good
-	// only while they stay the same. Nil: calls name none.
-	Files func(ctx context.Context, tool string, args map[string]any) ([]File, error)
+	// Files returns the files that a call names, as they are now. A yes is good only while
+	// they stay the same. An error says to the model why the call cannot run. Nil: calls name
+	// none.
+	Files func(ctx context.Context, p agent.Proposal) ([]File, error)
 	// Tell gets what happens, for whoever listens. It must not block. Nil: nobody does.
 	Tell func(Event)
 	Log  *slog.Logger
@@ -64,7 +66,7 @@ func New(store Store, o Options) *Book {
 		o.Zone = time.Local
 	}
 	if o.Files == nil {
-		o.Files = func(context.Context, string, map[string]any) ([]File, error) { return nil, nil }
+		o.Files = func(context.Context, agent.Proposal) ([]File, error) { return nil, nil }
 	}
 	if o.Tell == nil {
 		o.Tell = func(Event) {}

@@ -88,7 +88,7 @@ func (g *Guard) Decide(ctx context.Context, p agent.Proposal) (agent.Decision, e
 	if s.Rule == RuleDeny {
 		return agent.Decision{Say: sayForbidden}, nil
 	}
-	files, err := g.b.o.Files(ctx, p.Tool, values)
+	files, err := g.b.o.Files(ctx, p)
 	if err != nil {
 		return agent.Decision{Say: fmt.Sprintf(sayUnreadable, err)}, nil
 	}

@@ -54,7 +54,7 @@ func newWorld(t *testing.T) *world {
 			defer w.mu.Unlock()
 			w.events = append(w.events, string(e.State))
 		},
-		Files: func(context.Context, string, map[string]any) ([]actions.File, error) { return w.files, nil },
+		Files: func(context.Context, agent.Proposal) ([]actions.File, error) { return w.files, nil },
 	}
 	w.turn = actions.Turn{ID: "telegram:42#1", Chat: private, Item: "in/telegram:42/1", Generation: "20261128_001", Private: true}
 	w.call = call{ID: "c1", Tool: "web_fetch", Args: `{"url":"https://example.org/?q=secret"}`, Origins: []sessions.Origin{sessions.OriginWeb}}

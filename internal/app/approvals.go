@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"time"
 
 	"dragoman/agent"
@@ -27,11 +28,24 @@ func (d *Daemon) newBook() *actions.Book {
 	}
 	return actions.New(d.store, actions.Options{
 		Rules: rules, Approvers: d.cfg.Approvals.Approvers, Self: d.cfg.Approvals.Approve == config.ApproveSelf,
-		Zone: zoneOf(d.cfg.Agent.TimeZone), Log: d.log,
+		Zone: zoneOf(d.cfg.Agent.TimeZone), Log: d.log, Files: d.replacedFiles,
 		Tell: func(e actions.Event) {
 			d.events.Publish(stream.Event{Event: stream.ApprovalChange, At: time.Now(), Key: e.Chat, ID: e.ID, Turn: e.Turn, Tool: e.Tool, Why: string(e.State)})
 		},
 	})
+}
+
+// replacedFiles are the files that a call would replace: what a person allowed to be replaced
+// is what was there when they were asked.
+func (d *Daemon) replacedFiles(_ context.Context, p agent.Proposal) ([]actions.File, error) {
+	if p.Tool != "write_file" || d.workspace == nil {
+		return nil, nil
+	}
+	name, hash, err := d.workspace.Replaced(p.Call)
+	if name == "" || err != nil {
+		return nil, err
+	}
+	return []actions.File{{Name: name, Hash: hash}}, nil
 }
 
 // approvals is what the API does with questions: the book's, and the gateway's answer.
