@@ -20,11 +20,23 @@ type ircCrowd struct {
 func (c *ircCrowd) comes(account string) *ircd.Person {
 	c.t.Helper()
 	c.n++
-	p := ircd.Join(c.t, c.addr, fmt.Sprintf("guest%d", c.n), "#go")
+	p := ircd.Join(c.t, c.addr, c.nick(), "#go")
 	if account != "" {
 		p.Raw("PRIVMSG NickServ :IDENTIFY " + account + " secret1")
 		p.WaitLine("being identified", func(l string) bool { return strings.Contains(l, " 900 ") })
 	}
+	return p
+}
+
+// nick is that of whoever came last.
+func (c *ircCrowd) nick() string { return fmt.Sprintf("guest%d", c.n) }
+
+// comesAsBot connects a program that is logged in to account and has the mark of a bot.
+func (c *ircCrowd) comesAsBot(account string) *ircd.Person {
+	c.t.Helper()
+	p := c.comes(account)
+	p.Raw("MODE " + c.nick() + " +B")
+	p.WaitLine("the mark of a bot", func(l string) bool { return strings.Contains(l, " MODE ") && strings.Contains(l, "+B") })
 	return p
 }
 
@@ -67,7 +79,7 @@ func TestAskedOnIRC(t *testing.T) {
 	n := &askedNet{daemon: d}
 	n.asks = func(text string) {
 		ann = crowd.comes("ann")
-		nick = fmt.Sprintf("guest%d", crowd.n)
+		nick = crowd.nick()
 		ann.Say("dragoman", text)
 	}
 	n.heard = func() []string { return ann.Heard("dragoman", nick) }
@@ -85,6 +97,8 @@ func TestAskedOnIRC(t *testing.T) {
 		{"somebody else with an account", func(q askedQuestion) { crowd.comes("bob").Say("dragoman", "!allow "+q.code) }, "pending"},
 		{"somebody without an account", func(q askedQuestion) { crowd.comes("").Say("dragoman", "allow "+q.code) }, "pending"},
 		{"the same account from another connection", func(q askedQuestion) { crowd.comes("ann").Say("dragoman", "!allow "+q.code) }, "used"},
+		{"a bot with the same account", func(q askedQuestion) { crowd.comesAsBot("ann").Say("dragoman", "!allow "+q.code) }, "pending"},
+		{"the file has changed", func(q askedQuestion) { n.changes(q); ann.Say("dragoman", "!allow "+q.code) }, "closed"},
 		{"a new conversation between", func(q askedQuestion) { ann.Say("dragoman", "!new"); ann.Say("dragoman", "!allow "+q.code) }, "closed"},
 	})
 }
@@ -108,5 +122,11 @@ func TestAskedInAnIRCChannel(t *testing.T) {
 		{"whoever asked", says("ann", "dragoman: !allow CODE"), "pending"},
 		{"somebody without an account", says("", "allow CODE"), "pending"},
 		{"the approver without their account", says("", "dragoman: !allow CODE"), "pending"},
+		{"a bot with the approver's account", func(q askedQuestion) { crowd.comesAsBot("bob").Say("#go", "dragoman: !allow "+q.code) }, "pending"},
+		{"a new conversation between", func(q askedQuestion) {
+			bob := crowd.comes("bob")
+			bob.Say("#go", "dragoman: !new")
+			bob.Say("#go", "dragoman: !allow "+q.code)
+		}, "closed"},
 	})
 }

@@ -12,11 +12,7 @@ func TestAskedOverRestarts(t *testing.T) {
 		denies: func(code string) { h.tell(ann, "/deny "+code) },
 	}
 	killed := func(rest string) {
-		n.over = true
-		if err := n.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		<-n.ended
+		n.kill()
 		h.configure(plan{rest: rest})
 		n.daemon = h.start()
 	}

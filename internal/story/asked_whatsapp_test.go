@@ -76,6 +76,7 @@ func TestAskedOnWhatsApp(t *testing.T) {
 		{"a quote of another message", func(askedQuestion) { ann.Send(wasim.Note{Text: "allow", Quote: ann.Received()[0].ID}) }, "pending"},
 		{"a thumb on another message", func(askedQuestion) { ann.React(ann.Received()[0].ID, "👍") }, "pending"},
 		{"yes, and then no", func(q askedQuestion) { ann.Say("/allow " + q.code); ann.React(q.id, "👎") }, "used"},
+		{"the file has changed", func(q askedQuestion) { n.changes(q); ann.Say("/allow " + q.code) }, "closed"},
 		{"a new conversation between", func(q askedQuestion) { ann.Say("/new"); ann.Say("/allow " + q.code) }, "closed"},
 		{"somebody else, in their own chat", func(q askedQuestion) { bob.Say("/allow " + q.code) }, "pending"},
 	})
@@ -116,5 +117,6 @@ func TestAskedInAWhatsAppGroup(t *testing.T) {
 		{"the approver forwards", func(q askedQuestion) {
 			bob.Send(wasim.Note{In: group, Text: "allow " + q.code, Forwarded: true})
 		}, "pending"},
+		{"a new conversation between", func(q askedQuestion) { bob.SayIn(group, "/new"); bob.SayIn(group, "/allow "+q.code) }, "closed"},
 	})
 }
