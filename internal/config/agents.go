@@ -17,7 +17,7 @@ const PlainAgent = "dragoman"
 // Persona is one of agents: how Dragoman answers in the chats that bind names.
 type Persona struct {
 	Prompt string   `yaml:"prompt,omitempty" doc:"Replaces agent.system_prompt for this persona. As ${file:SOUL.md}, the file is read again when it changes; it must be outside of the workspace."`
-	Model  string   `yaml:"model,omitempty" doc:"The model that answers, in place of the configured one: another one of the same server. /model overrides it."`
+	Model  string   `yaml:"model,omitempty" doc:"The model that answers, in place of the configured one: one of model.others or model.fallback, or model.name. /model overrides it."`
 	Tools  ToolList `yaml:"tools,flow,omitempty" is:"tool" doc:"The tools that it may use, of those that agent.tools turns on, as a list of names. Unset: all of these; []: none."`
 	Memory string   `yaml:"memory" default:"shared" oneof:"shared own" doc:"shared: it remembers what is remembered about a person or chat. own: it has a memory of its own about each, and does not see the other."`
 
@@ -148,6 +148,7 @@ func (v *validator) persona(path, name string) {
 	if p.File != "" && v.inWorkspace(p.File) {
 		v.bad(path+".prompt", "its file is inside the workspace, so the model's tools could rewrite the persona", "move the file out of the workspace")
 	}
+	v.agentModel(path+".model", p.Model)
 	if p.Tools.Rules() != nil {
 		v.bad(path+".tools", "is a table", "write a list of names; allow, ask and deny are for agent.tools")
 		return
@@ -211,6 +212,34 @@ func (v *validator) agentName(path, name string) {
 		want = fmt.Sprintf("did you mean %q? %s", near, want)
 	}
 	v.bad(path, v.show(path, name)+" is no persona of agents", want)
+}
+
+// agentModel reports a model of a persona that the configuration does not name elsewhere: it
+// would fail only when somebody writes to the persona.
+func (v *validator) agentModel(path, name string) {
+	known := v.c.Model.named()
+	if name == "" || slices.Contains(known, name) {
+		return
+	}
+	want := "add it to model.others"
+	if len(known) > 0 {
+		want = "write one of " + strings.Join(known, ", ") + ", or add it to model.others"
+	}
+	if near := nearest(strings.ToLower(name), known); near != "" && !v.marks[path].expanded {
+		want = fmt.Sprintf("did you mean %q? %s", near, want)
+	}
+	v.bad(path, v.show(path, name)+" is no model of the section model", want)
+}
+
+// named are the names of the models that m has, each once.
+func (m Model) named() (names []string) {
+	names = append(names, m.Name)
+	names = append(names, m.Fallback...)
+	for _, o := range m.Others {
+		names = append(names, o.Name)
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
 // errNoText is the error for a file that is not UTF-8 text.

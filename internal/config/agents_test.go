@@ -13,7 +13,8 @@ import (
 	"dragoman/internal/config"
 )
 
-const twoAgents = `agents:
+const twoAgents = `model: {others: [{name: small}]}
+agents:
   pirate: {prompt: Speak like a pirate., model: small, tools: [time], memory: own}
   cook: {prompt: Cook.}
 `
@@ -66,8 +67,13 @@ func TestWrongAgents(t *testing.T) {
 			`heartbeat: {jobs: [{name: a, every: 1h, target: "web:a", prompt: x, agent: cook}]}`,
 			`1 heartbeat.jobs[0].agent: "cook" is no persona of agents; configured: dragoman`,
 		},
-		"a reserved name": {"agents: {dragoman: {prompt: x}}", "1 agents.dragoman: dragoman is the name of the one of the section agent; give it another name"},
-		"a bad name":      {"agents: {Big Cook: {prompt: x}}", "1 agents.(a key with unusual characters): a persona's name has 1 to 32 characters of a-z, 0-9, _ and -; give it another name"},
+		"a model that is nowhere else": {
+			"model: {base_url: 'http://127.0.0.1:1/v1', name: large, fallback: [large-2], others: [{name: small}]}\nagents: {pirate: {model: smal}}",
+			`2 agents.pirate.model: "smal" is no model of the section model; did you mean "small"? write one of large, large-2, small, or add it to model.others`,
+		},
+		"a model, and none is named": {"agents: {pirate: {model: tiny}}", `1 agents.pirate.model: "tiny" is no model of the section model; add it to model.others`},
+		"a reserved name":            {"agents: {dragoman: {prompt: x}}", "1 agents.dragoman: dragoman is the name of the one of the section agent; give it another name"},
+		"a bad name":                 {"agents: {Big Cook: {prompt: x}}", "1 agents.(a key with unusual characters): a persona's name has 1 to 32 characters of a-z, 0-9, _ and -; give it another name"},
 		"a table of tools": {
 			"agents: {a: {tools: {time: deny}}}", "1 agents.a.tools: is a table; write a list of names; allow, ask and deny are for agent.tools",
 		},
