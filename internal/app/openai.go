@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"dragoman/agent"
+	"dragoman/channels"
 	"dragoman/internal/api"
 	"dragoman/internal/gateway"
 	"dragoman/internal/openai"
@@ -18,6 +19,9 @@ import (
 func (d *Daemon) openAI() http.Handler {
 	return openai.New(openai.Options{
 		Turns: givenTurns{d}, Rooms: openRooms{d}, Store: d.store, Models: d.offeredModels, Agents: d.personas.Names,
+		Choose: func(ctx context.Context, k channels.Key, agent string) error {
+			return refusalOfQuestion(k, d.gateway.ChooseAgent(ctx, k, agent))
+		},
 		Lend: d.files.Lend, MaxPicture: int64(d.cfg.Media.MaxImageBytes), Logger: d.log,
 	})
 }

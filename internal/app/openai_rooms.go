@@ -73,11 +73,6 @@ func (d openRooms) Say(ctx context.Context, who people.Principal, m openai.Messa
 	if slices.Contains(d.people.Rooms(), m.Key.Channel()) {
 		q.Sender = channels.Person{IDs: []string{people.RoomAuthor(who)}}
 	}
-	if m.Agent != "" {
-		if err := d.gateway.ChooseAgent(ctx, m.Key, m.Agent); err != nil {
-			return openai.Reply{}, refusalOfQuestion(m.Key, err)
-		}
-	}
 	answer, err := d.gateway.Converse(ctx, q)
 	var refused *gateway.RefusedError
 	if errors.As(err, &refused) && refused.Told {

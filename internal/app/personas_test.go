@@ -161,6 +161,38 @@ bind: [{match: "web:galley", agent: cook}]
 	}
 }
 
+// A repeat of a request is answered by the persona that took it, and changes nothing about who
+// answers in the conversation now.
+func TestARepeatChoosesNoPersona(t *testing.T) {
+	t.Parallel()
+	server := agenttest.Serve(t, agenttest.Options{Models: []string{"main"}})
+	r := newPlace(t, `model: {type: openai, base_url: "`+server.URL()+`", name: main, context_window: 100000, retries: 0}
+agents: {pirate: {prompt: You are a pirate.}, cook: {prompt: You are a cook.}}
+`).run()
+	s := speaker{r, r.token("program", "", "chat")}
+	body := func(agent, text string) string {
+		return `{"model":"dragoman/` + agent + `","messages":[{"role":"user","content":"` + text + `"}]}`
+	}
+	room := []string{"X-Session-Key", "web:ship"}
+	key := []string{"X-Session-Key", "web:ship", "Idempotency-Key", "k1"}
+	s.expect(200, "ahoy", body("pirate", "ahoy"), key...)
+	s.expect(200, "hungry", body("cook", "hungry"), room...)
+	if h := s.expect(200, "ahoy", body("pirate", "ahoy"), key...); h.Get("Idempotency-Replayed") != "true" {
+		t.Error("the repeat is not marked")
+	}
+	s.expect(200, "and now", strings.Replace(body("", "and now"), "dragoman/", "dragoman", 1), room...)
+	if got := lastAsked(t, server).Messages[0].Content; !strings.HasPrefix(got, "You are a cook.") {
+		t.Errorf("after the repeat the prompt is %q, want the cook's", got)
+	}
+	without := []string{"Idempotency-Key", "k3"}
+	for range 2 {
+		s.expect(200, "alone", body("pirate", "alone"), without...)
+	}
+	if got := lastAsked(t, server).Messages[0].Content; !strings.HasPrefix(got, "You are a pirate.") {
+		t.Errorf("without a conversation the prompt is %q, want the pirate's", got)
+	}
+}
+
 // A persona's file in the workspace is refused, by the check and at the start.
 func TestPersonaFilesAreOutOfReach(t *testing.T) {
 	t.Parallel()

@@ -58,9 +58,6 @@ type Part struct {
 type Message struct {
 	Key      channels.Key
 	ID, Text string
-	// Agent, if not "", is the persona that the client asks for: it answers in the
-	// conversation from this message on.
-	Agent string
 	// Instructions are those of the client, for this message's turn.
 	Instructions string
 	Pictures     []channels.Attachment
@@ -138,6 +135,14 @@ func (s *server) converse(w http.ResponseWriter, r *http.Request, body []byte, a
 		if err := s.fits(r.Context(), a, room); err != nil {
 			return err
 		}
+		// A repeat chooses nothing: it has the persona with which the request was taken, or
+		// whoever was chosen since.
+		if agent := agentOf(a.model); agent != "" {
+			err := s.Choose(r.Context(), room.Key, agent)
+			if err != nil {
+				return s.refusalFor(err)
+			}
+		}
 		// A repeat can say nothing but that it is one, so the message's id is kept first.
 		try.kept.Message = "v1-" + rand.Text()
 		if err := try.note(r.Context()); err != nil {
@@ -179,7 +184,7 @@ func (s *server) converse(w http.ResponseWriter, r *http.Request, body []byte, a
 // message is the last message of a request, as it is said.
 func (s *server) message(ctx context.Context, a *asked, key channels.Key, id string) (Message, error) {
 	last := a.messages[len(a.messages)-1]
-	m := Message{Key: key, ID: id, Text: a.lastText, Agent: agentOf(a.model), Instructions: a.instructions()}
+	m := Message{Key: key, ID: id, Text: a.lastText, Instructions: a.instructions()}
 	for _, p := range last.Attachments {
 		ref, err := s.Rooms.Keep(ctx, a.pictures[p.File])
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"dragoman/agent"
+	"dragoman/channels"
 	"dragoman/internal/people"
 	"dragoman/internal/respond"
 	"dragoman/sessions"
@@ -56,6 +57,9 @@ type Options struct {
 	// Agents returns the names of the personas, each of which is a model of its own. Nil:
 	// there are none.
 	Agents func() []string
+	// Choose lets one of Agents answer in a conversation from the next message on. Errors
+	// are [respond.Refusal] if it may not, and the store's. Nil if Agents is.
+	Choose func(ctx context.Context, k channels.Key, agent string) error
 	// Beat is how often a stream shows a sign of life. 0: 15 s; clients give up after
 	// minutes, proxies after one.
 	Beat   time.Duration
