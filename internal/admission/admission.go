@@ -211,6 +211,9 @@ type Setup struct {
 	// ZoneOf returns the time zone in which an identity lives, as far as it is known. Nil:
 	// Zone is everybody's.
 	ZoneOf func(ctx context.Context, identity string) *time.Location
+	// Operator returns what whoever runs Dragoman is called, in Markdown, and one of their
+	// identities; "" if that is not known. Nil: it is not.
+	Operator func(ctx context.Context) (name, identity string)
 	// Zone is the time zone in which days are counted: agent.time_zone.
 	Zone *time.Location
 	// Price returns what a call of a model costs, 0 if no price is configured. Nil: nothing.

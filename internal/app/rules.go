@@ -18,7 +18,7 @@ func Rules() []admission.Type {
 // rules makes those that the configuration turns on.
 func (d *Daemon) rules(c *config.Config) (list []admission.Rule) {
 	setup := admission.Setup{
-		Sums: d.store, Shared: c.Store.Type == "postgres", People: d.people, Zone: d.zone, ZoneOf: d.reminders.ZoneOf,
+		Sums: d.store, Shared: c.Store.Type == "postgres", People: d.people, Zone: d.zone, ZoneOf: d.reminders.ZoneOf, Operator: d.operatorName,
 		Logger: d.log, Price: priceOf(c), MaxTokens: c.Model.MaxTokens,
 	}
 	for _, kind := range Rules() {

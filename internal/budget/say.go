@@ -27,9 +27,28 @@ func (r *rule) verdict(ctx context.Context, t admission.Turn, over *share) admis
 	if over.scope != ofJob {
 		then = ": write again then" // the message is not kept
 	}
-	v := admission.End(fmt.Sprintf("I have used %s. I go on at %s%s, or ask whoever runs me.", r.whole(*over), r.when(ctx, t, over.period), then))
+	v := admission.End(fmt.Sprintf("I have used %s. I go on at %s%s, or %s.", r.whole(*over), r.when(ctx, t, over.period), then, r.otherwise(ctx, t)))
 	v.Again = r.next(over.period, t.At)
 	return v
+}
+
+// otherwise is what whoever reads it can do meanwhile: whoever runs Dragoman can change the
+// limit, and others can ask them. The directory of people is not worth an error here.
+func (r *rule) otherwise(ctx context.Context, t admission.Turn) string {
+	const unknown = "ask whoever runs me"
+	if r.with.Operator == nil {
+		return unknown
+	}
+	name, identity := r.with.Operator(ctx)
+	if name == "" {
+		return unknown
+	}
+	operator, err := r.with.People.Person(ctx, identity)
+	reader, failed := r.with.People.Person(ctx, t.Owner)
+	if err == nil && failed == nil && reader == operator {
+		return "raise limits.budgets"
+	}
+	return "ask " + name
 }
 
 // whole names all of a budget: "today's 2.00 for you".
