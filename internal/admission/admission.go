@@ -160,6 +160,19 @@ type Budgeter interface {
 	AllBudgets(ctx context.Context, at time.Time) ([]Budget, error)
 }
 
+// Warning is a sentence for whoever runs Dragoman.
+type Warning struct {
+	// ID names it. They are told once for each.
+	ID  string
+	Say string
+}
+
+// Warner is for rules that tell whoever runs Dragoman something. It is asked after turns.
+type Warner interface {
+	// Warnings lists what they should know now, sorted. An error is the store's.
+	Warnings(ctx context.Context, at time.Time) ([]Warning, error)
+}
+
 // Type is one type of rule. Its file declares it with its settings, and internal/app
 // lists all types: nothing else has to know one by name.
 type Type struct {

@@ -8,7 +8,7 @@
 // the store last.
 //
 // Goroutines: Run owns one each for the heartbeats, the reminders, the hooks, the traces, the two HTTP
-// servers, the watchdog, alerts, the figures of the last hour, reloads, the daily check of files, people
+// servers, the watchdog, alerts, warnings, the figures of the last hour, reloads, the daily check of files, people
 // who want to be erased, and an interrupted erasure. It waits for all of them.
 package app
 
@@ -127,6 +127,7 @@ type Daemon struct {
 	stopping  chan struct{} // closed when streams are to end
 
 	reloadAsked chan struct{} // capacity 1: another node was asked to read its configuration
+	warn        chan struct{} // capacity 1: a turn has ended, so there may be warnings
 }
 
 // closer is one thing that Close closes. The name tells the operator which one
@@ -155,7 +156,7 @@ func Open(ctx context.Context, cfg *config.Config, opts Options) (d *Daemon, err
 	}
 	tail := &logtail.Tail{}
 	opts.Logger = slog.New(tail.Handler(opts.Logger.Handler()))
-	d = &Daemon{cfg: cfg, opts: opts, tail: tail, zone: zoneOf(cfg.Agent.TimeZone), log: opts.Logger, metrics: metrics.New(opts.Version, storage.Node(cfg)), reloadAsked: make(chan struct{}, 1), stopping: make(chan struct{})}
+	d = &Daemon{cfg: cfg, opts: opts, tail: tail, zone: zoneOf(cfg.Agent.TimeZone), log: opts.Logger, metrics: metrics.New(opts.Version, storage.Node(cfg)), reloadAsked: make(chan struct{}, 1), warn: make(chan struct{}, 1), stopping: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -321,7 +322,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		About: gateway.About{Version: d.opts.Version, Model: d.models.Main.Name(), OneModel: d.models.Other == nil, Models: d.choices},
 		Queue: gateway.Mode(d.cfg.Queue.Mode), Reset: resetOf(d.cfg.Sessions.Reset),
 		Actions: d.book, Rules: d.rules(d.cfg), Count: d.countTurn, Usage: d.saidUsage, People: d.people, Connections: people.NewConnections(d.people), Gate: d.gate, Known: d.known(), Memory: people.Memory{Facts: d.store, People: d.people}, Agents: d.personas, Heartbeats: d.beats, Reminders: d.reminders, Media: d.files, Events: d.events,
-		Leaving: leaving{d}, Audit: auditLog(d.state).Record, Observer: d.metrics, Traces: d.traces, Logger: d.log,
+		Leaving: leaving{d}, Audit: auditLog(d.state).Record, Observer: observer{d.metrics, d.turnEnded}, Traces: d.traces, Logger: d.log,
 		Keep: d.hooks.Keep,
 	})
 	d.incoming = incoming.New(incomingOf(d.cfg), taker{d}, incoming.Options{Logger: d.log})
@@ -361,6 +362,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		}
 		wg.Go(func() { d.tidyFiles(ctx) })
 		wg.Go(func() { d.alert(ctx) })
+		wg.Go(func() { d.watchWarnings(ctx) })
 		wg.Go(func() { d.watchHealth(late) })
 		wg.Go(func() { d.leaving.Run(ctx) })
 	}

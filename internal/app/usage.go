@@ -26,4 +26,5 @@ func (d *Daemon) countGiven(ctx context.Context, t agent.Turn, messages []sessio
 	if err := d.store.Count(context.WithoutCancel(ctx), counts...); err != nil {
 		d.log.Warn("what a turn used was not counted", "err", err)
 	}
+	d.turnEnded() // now it is counted
 }

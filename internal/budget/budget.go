@@ -20,6 +20,9 @@
 // chat about the person, else about the chat. A note says that it was said, in the commit of
 // that answer, so all nodes say it once, over restarts.
 //
+// What is used of the budgets of all and of jobs concerns nobody's chat: whoever runs
+// Dragoman is warned, after turns, at four fifths and at the end ([admission.Warner]).
+//
 // A budget is a person's: the sums of all their identities count (people.Directory).
 //
 // Days and months are those of agent.time_zone. In a private chat, the sentences name the

@@ -47,10 +47,21 @@ func (r *rule) BudgetsOf(ctx context.Context, t admission.Turn) ([]admission.Bud
 
 // AllBudgets implements [admission.Budgeter].
 func (r *rule) AllBudgets(ctx context.Context, at time.Time) ([]admission.Budget, error) {
+	kinds := append(r.kinds(account{scope: ofChat}), r.kinds(account{scope: ofJob})...)
+	used, err := r.allOf(ctx, slices.Compact(kinds), at)
+	if err != nil {
+		return nil, err
+	}
+	return r.list(ctx, admission.Turn{At: at}, used), nil
+}
+
+// allOf reads what everybody whose sums are of these kinds has used on the day of at, and in
+// its month until then.
+func (r *rule) allOf(ctx context.Context, kinds []string, at time.Time) (map[account]*sum, error) {
 	local := at.In(r.with.Zone)
 	today := local.Format(dayForm)
 	used := map[account]*sum{}
-	for _, kind := range slices.Compact(append(r.kinds(account{scope: ofChat}), r.kinds(account{scope: ofJob})...)) {
+	for _, kind := range kinds {
 		list, err := r.with.Sums.Sums(ctx, sessions.SumFilter{Kind: kind, From: local.Format("200601") + "01", To: today})
 		if err != nil {
 			return nil, fmt.Errorf("budget: read %s: %w", kind, err)
@@ -62,7 +73,7 @@ func (r *rule) AllBudgets(ctx context.Context, at time.Time) ([]admission.Budget
 			}
 		}
 	}
-	return r.list(ctx, admission.Turn{At: at}, used), nil
+	return used, nil
 }
 
 // addTo adds a sum of the store to that of its account, if that has a limit.
@@ -105,20 +116,26 @@ func (r *rule) addTo(ctx context.Context, used map[account]*sum, c sessions.Coun
 
 // list makes a list of what accounts have used. It is read by whoever asks as t.
 func (r *rule) list(ctx context.Context, t admission.Turn, used map[account]*sum) (all []admission.Budget) {
-	for a, sum := range used {
-		l := r.limitsOf(a)
-		done, running := r.inMemory(a)
-		for p, limit := range [...]float64{day: l.Day, month: l.Month} {
-			if limit == 0 {
-				continue
-			}
-			s := share{a, period(p), r.limits.units(limit), [...]int64{day: sum.day, month: sum.month}[p] + done, running}
-			all = append(all, r.budget(ctx, t, s))
-		}
+	for _, s := range r.shares(used) {
+		all = append(all, r.budget(ctx, t, s))
 	}
 	slices.SortFunc(all, func(a, b admission.Budget) int {
 		return cmp.Or(cmp.Compare(b.Used/b.Limit, a.Used/a.Limit), strings.Compare(a.Scope+a.Owner, b.Scope+b.Owner), strings.Compare(a.Period, b.Period))
 	})
+	return all
+}
+
+// shares are how much of each limit of accounts was used, in no order.
+func (r *rule) shares(used map[account]*sum) (all []share) {
+	for a, sum := range used {
+		l := r.limitsOf(a)
+		done, running := r.inMemory(a)
+		for p, limit := range [...]float64{day: l.Day, month: l.Month} {
+			if limit > 0 {
+				all = append(all, share{a, period(p), r.limits.units(limit), [...]int64{day: sum.day, month: sum.month}[p] + done, running})
+			}
+		}
+	}
 	return all
 }
 

@@ -18,6 +18,7 @@ var (
 	_ admission.Teller  = (*rule)(nil)
 
 	_ admission.Budgeter = (*rule)(nil)
+	_ admission.Warner   = (*rule)(nil)
 	_ admission.Priced   = (*Settings)(nil)
 )
 

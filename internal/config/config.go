@@ -367,7 +367,7 @@ type IncomingWebhook struct {
 
 // Alerts says who learns that something fails.
 type Alerts struct {
-	To    string   `yaml:"to,omitempty" doc:"The conversation that is told once when a channel, the model or the disk fails, and once when it works again. Empty: none."`
+	To    string   `yaml:"to,omitempty" doc:"The conversation that is told once when a channel, the model or the disk fails, and once when it works again; and once a day when the budget of everybody, or of a job, is nearly or wholly used up. Empty: none."`
 	After Duration `yaml:"after" default:"5m" range:"1s..24h" doc:"How long something must fail before the alert is sent and the hooks receive channel_failed, model_down or disk_full."`
 }
 
