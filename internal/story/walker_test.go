@@ -71,6 +71,7 @@ type walker struct {
 	expected []string // what the browser may say of failed requests, word for word
 	troubles []string
 	wire     int64 // bytes received, with headers, as they were on the wire
+	streams  int   // of events, that were begun
 	mood     mood
 	held     []*requests.EventRequestPaused
 }
@@ -143,6 +144,10 @@ func (w *walker) listen(event any) {
 	case *log.EventEntryAdded:
 		if e.Entry.Source != log.EntrySourceNetwork || !slices.Contains(w.expected, e.Entry.Text) {
 			w.troubles = append(w.troubles, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
+		}
+	case *network.EventRequestWillBeSent:
+		if strings.Contains(e.Request.URL, "/api/v1/events") {
+			w.streams++
 		}
 	case *network.EventLoadingFinished:
 		w.wire += int64(e.EncodedDataLength)
