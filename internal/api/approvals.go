@@ -113,7 +113,7 @@ func (s StandingID) about(act *erasure.Act) { act.Targets = []string{s.Key.Strin
 // Dragoman decides everywhere, with a token that may operate.
 func (s *server) deciding(ctx context.Context) actions.Who {
 	p := caller(ctx)
-	who := actions.Who{Name: p.Name, Known: []string{p.ID}, Operator: p.IsOperator() && p.May(people.Operate)}
+	who := actions.Who{Name: p.Speaker(), Known: []string{p.ID}, Operator: p.IsOperator() && p.May(people.Operate)}
 	for _, room := range s.Directory.Rooms() {
 		who.Known = append(who.Known, people.Identity(room, p.ID))
 	}

@@ -39,7 +39,7 @@ func (s *server) me(ctx context.Context, _ None) (Me, error) {
 	if known == nil {
 		known = []string{} // never null
 	}
-	me := Me{Person: who.ID, Name: who.Name, Scope: who.Scope, Token: who.Token, Identities: known, Version: s.Info().Version, MaxFile: s.MaxFile}
+	me := Me{Person: who.ID, Name: who.Speaker(), Scope: who.Scope, Token: who.Token, Identities: known, Version: s.Info().Version, MaxFile: s.MaxFile}
 	if s.Channels == nil {
 		return me, nil
 	}

@@ -86,7 +86,7 @@ func (t doors) Order(ctx context.Context, o api.Ordered, name, model string) err
 func (t doors) Reply(ctx context.Context, r api.Reply) error {
 	p, _ := people.From(ctx)
 	q := gateway.Question{Key: r.Key, ID: r.ID, Text: r.Text}
-	return refusalOfQuestion(r.Key, t.d.gateway.Reply(ctx, q, p.Name, r.As == api.AsThemselves))
+	return refusalOfQuestion(r.Key, t.d.gateway.Reply(ctx, q, p.Speaker(), r.As == api.AsThemselves))
 }
 
 // Saying asks no store. Whoever asks for it may read k.

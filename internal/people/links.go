@@ -86,7 +86,7 @@ func (l *Links) Redeem(ctx context.Context, secret string) (Principal, error) {
 	if err != nil {
 		return Principal{}, fmt.Errorf("people: use a link: %w", err)
 	}
-	opened := named{name: "page-" + newID()[:8], person: OperatorID, record: record{
+	opened := named{name: linkedPrefix + newID()[:8], person: OperatorID, record: record{
 		ID: newID(), Scope: Admin, Created: now, Expires: now.Add(linkedLife), Used: now.Truncate(time.Hour),
 	}}
 	if err := l.tokens.put(ctx, opened); err != nil {
@@ -95,6 +95,18 @@ func (l *Links) Redeem(ctx context.Context, secret string) (Principal, error) {
 	who := opened.principal("")
 	who.Name = OperatorID // nobody chose the name of the token
 	return who, nil
+}
+
+// linkedPrefix begins the names of the pages that a link opened.
+const linkedPrefix = "page-"
+
+// Speaker is the name by which people know p: that of a page that a link opened would say
+// nothing to them.
+func (p Principal) Speaker() string {
+	if p.SecretID == "" && p.Name == p.Token && strings.HasPrefix(p.Token, linkedPrefix) {
+		return OperatorID
+	}
+	return p.Name
 }
 
 // End ends the session of a page that a link opened. It does nothing for p
