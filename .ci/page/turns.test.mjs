@@ -78,3 +78,12 @@ test("quotes", () => {
   assert.deepEqual(quoted(withQuote("a\nb", "and you?")), { quote: "a\nb", text: "and you?" });
   assert.deepEqual(quoted("> only a quote"), { quote: "", text: "> only a quote" });
 });
+
+test("what somebody wrote by hand is theirs, and no notice beside it", () => {
+  const messages = [said(1, "user", "Hello?"), said(2, "user", "Jonas: I look into it.", { synthetic: true, via: "reply", name: "Jonas", turn: undefined }), said(3, "assistant", "by hand", { synthetic: true, name: "Jonas", turn: undefined })];
+  const feed = [{ seq: 2, id: "a", from: "dragoman", kind: "notice", text: "Jonas: I look into it.", at: at(2) }, { seq: 3, id: "b", from: "dragoman", kind: "notice", text: "by hand", at: at(3) }];
+  assert.deepEqual(shown({ messages, feed }), ["person Hello?", "person I look into it.", "answer by hand"]);
+  const [, , theirs, answer] = entriesOf(talk({ messages, feed }), [], { ...me, name: "Ann" });
+  assert.deepEqual([theirs.who, theirs.mine, theirs.hand, answer.who], ["Jonas", false, true, "Jonas"]);
+  assert.equal(entriesOf(talk({ messages }), [], { ...me, name: "Jonas" })[2].mine, true);
+});

@@ -4,6 +4,10 @@ import { get, path, put, remove } from "./api.js";
 import { change, changeList, now } from "./store.js";
 
 const pageSize = 50;
+/** @type {() => void} */
+let begun = () => {};
+// listed is when the list was read for the first time, or could not be.
+export const listed = new Promise((done) => { begun = () => done(undefined); });
 let asked = 0; // a late answer to an earlier question is dropped
 
 /** @type {Record<string, (c: import("./types.js").Row) => unknown>} */
@@ -35,6 +39,7 @@ export async function loadList() {
   } catch (problem) {
     if (mine === asked) changeList({ loading: false, loaded: true, problem: /** @type {Error} */ (problem) });
   }
+  if (mine === asked) begun();
 }
 
 // later are the rows that a new first page does not have.
@@ -48,14 +53,25 @@ function later(before, page) {
   return before.filter((c) => !known.has(c.key) && (c.updated ?? "") <= oldest);
 }
 
+// findTalks are conversations with words in their titles, then those with them in messages.
+/**
+ * @param {string} words
+ * @param {number} limit
+ * @returns {Promise<import("./types.js").Row[]>}
+ */
+export async function findTalks(words, limit) {
+  const [titled, hits] = await Promise.all([get("conversations", { limit, text: words }), get("search", { query: words, limit: 3 * limit })]);
+  return [...titled.data, ...(await found(hits.data, titled.data, limit))];
+}
+
 // found makes rows of hits: one a conversation, the best.
 /**
  * @param {import("./types.js").Hit[]} hits
  * @param {import("./types.js").Row[]} titled
  */
-async function found(hits, titled) {
+async function found(hits, titled, limit = 20) {
   const known = new Set(titled.map((c) => c.key));
-  const best = hits.filter((hit) => !known.has(hit.key) && known.add(hit.key)).slice(0, 20);
+  const best = hits.filter((hit) => !known.has(hit.key) && known.add(hit.key)).slice(0, limit);
   const heads = await Promise.all(best.map((hit) => get(path`conversations/${hit.key}`).catch(() => undefined)));
   return heads.flatMap((head, i) => (head ? [{ ...head, hit: best[i] }] : []));
 }

@@ -17,8 +17,15 @@ export async function begin() {
     if (online) flush();
     if (back) everything(); // an answer to what was heard before may have been lost
   } });
-  setTimeout(() => import("./waiting.js").then((m) => m.begin(), () => {}), 2000);
+  setTimeout(afterwards, 2000);
   get("models").then((page) => change({ models: page.data }), () => {});
+}
+
+// afterwards loads what the first view does without: what waits, and what must be there when
+// the connection is not.
+function afterwards() {
+  import("./waiting.js").then((m) => m.begin(), () => {});
+  for (const part of [() => import("./views/hello.js"), () => import("./views/approval.js"), () => import("./views/failure.js")]) part().catch(() => {});
 }
 
 /** @type {import("./types.js").Live} */
@@ -79,7 +86,7 @@ export function hear(take) {
 // heard takes one event. Those without a rule of their own say that a conversation is
 // another one now.
 /** @param {import("./types.js").ApiEvent} e */
-function heard(e) {
+export function heard(e) {
   for (const take of [...listeners]) take(e);
   const rule = on[e.event];
   if (rule) rule(e);

@@ -9,7 +9,7 @@ import { t } from "./text.js";
 
 const entry = (/** @type {string} */ id) => "unsent." + id; // one for each, so that two tabs do not overwrite each other's
 /** @type {Record<string, string>} */
-const places = { message: "messages", reply: "replies" };
+const places = { message: "messages", reply: "replies", me: "replies" };
 let busy = false;
 let tries = 0;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -33,7 +33,8 @@ export function keepDraft(key, text) {
   change((s) => ({ drafts: { ...s.drafts, [key]: text } }));
 }
 
-// say keeps a message and sends it. as: "message", or "reply" in the assistant's name.
+// say keeps a message and sends it. as: "message", or in the talk of others "reply", in the
+// assistant's name, or "me".
 /**
  * @param {string} key
  * @param {string} text
@@ -95,5 +96,5 @@ export async function flush() {
 function send(m) {
   if (m.edits) return post(path`conversations/${m.key}/messages/${m.edits.seq}/edit`, { id: m.id, text: m.text, model: m.model });
   const files = m.files?.length ? m.files.map(({ ref, name, type }) => ({ ref, name, type })) : undefined;
-  return post(path`conversations/${m.key}/${places[m.as ?? "message"]}`, { id: m.id, text: m.text, model: m.model, files });
+  return post(path`conversations/${m.key}/${places[m.as ?? "message"]}`, { id: m.id, text: m.text, model: m.model, files, as: m.as === "me" ? "me" : undefined });
 }

@@ -1,4 +1,5 @@
-// The address says what is drawn: /talk, /talk/KEY, /talk/KEY/details, /jobs. Links inside
+// The address says what is drawn: /talk, /talk/KEY, /talk/KEY/details, /talk/KEY/12 (a
+// message), /jobs. Links inside
 // the page change the address without loading the page again.
 
 import { useEffect, useState } from "../vendor/preact.js";
@@ -17,12 +18,13 @@ export function route() {
   } catch {
     // Somebody typed a stray %: it is not a key.
   }
-  return { view: view || "talk", key: name || undefined, details: part === "details" };
+  const at = /^\d+$/.test(part ?? "") ? Number(part) : undefined;
+  return { view: view || "talk", key: name || undefined, details: part === "details", at };
 }
 
 /**
  * @param {string} key
- * @param {string} [part]
+ * @param {string | number} [part] details, or the seq of a message
  */
 export const talkPath = (key, part) => `/talk/${encodeURIComponent(key)}${part ? `/${part}` : ""}`;
 

@@ -1,7 +1,8 @@
 // An open conversation: its pages, and what can be done in it.
 
 import { get, patch, path, post, put, randomID, remove, Refused } from "./api.js";
-import { changeRow, known, listSoon } from "./list.js";
+import { changeRow, known, listed, listSoon } from "./list.js";
+import { route } from "./router.js";
 import { change, changeTalk, now } from "./store.js";
 import { withBeginning } from "./written.js";
 
@@ -15,6 +16,7 @@ const blank = () => ({ messages: [], feed: [], approvals: [], dead: [], loaded: 
 /** @param {string} key */
 export async function openTalk(key) {
   if (!now().talks[key]) change({ talks: { [key]: blank() } });
+  if (!known(key) && !isRoom(key)) await listed; // it says whether it may be read
   await reload(key);
 }
 
@@ -22,15 +24,21 @@ export async function openTalk(key) {
 /** @param {string} key */
 export async function reload(key) {
   try {
+    const met = known(key) || isRoom(key) ? undefined : await get(path`conversations/${key}`); // else all would be refused
+    if (isClosed(met ?? known(key))) return changeTalk(key, { head: met ?? known(key), loaded: true });
     const [messages, feed, running, approvals] = await Promise.all([
       get(path`conversations/${key}/messages`, { limit: pageSize }),
       get(path`conversations/${key}/feed`, { limit: pageSize }).catch(nothing),
       get(path`conversations/${key}/running`),
       get("approvals", { key, limit: 20 }).catch(nothing),
     ]);
-    const head = messages.data.length === 0 && isRoom(key) && !known(key) ? undefined : await get(path`conversations/${key}`).catch(noConversation);
+    const head = met ?? (messages.data.length === 0 && isRoom(key) && !known(key) ? undefined : await get(path`conversations/${key}`).catch(noConversation));
     const talk = now().talks[key];
     if (!talk) return;
+    if (talk.later) { // an older place is shown, which stays
+      changeTalk(key, { head, running, approvals: approvals.data, feed: merged(talk.feed, feed.data), problem: undefined });
+      return;
+    }
     const first = messages.data[0]?.seq ?? 0;
     const above = talk.messages.filter((m) => m.seq < first);
     const joined = above.length > 0 && above.at(-1)?.seq === first - 1;
@@ -47,6 +55,10 @@ export async function reload(key) {
     changeTalk(key, { loaded: true, problem: /** @type {Error} */ (problem) });
   }
 }
+
+// isClosed: it is a talk of others, and reading along is not allowed.
+/** @param {import("./types.js").Conversation} [head] */
+export const isClosed = (head) => Boolean(head && !head.own && !head.readable);
 
 // isRoom: it is a room of this person's on the page, which need not be there yet.
 /** @param {string} key */
@@ -138,14 +150,60 @@ export async function loadEarlier(key) {
   }
 }
 
+// jump loads the messages around one, unless it is there.
+/**
+ * @param {string} key
+ * @param {number} seq
+ */
+export async function jump(key, seq) {
+  const loaded = now().talks[key]?.messages ?? [];
+  if (loaded.some((m) => m.seq === seq)) return;
+  const page = await get(path`conversations/${key}/messages`, { after: Math.max(0, seq - pageSize / 2), limit: pageSize });
+  const first = page.data[0]?.seq ?? 1;
+  const feed = await get(path`conversations/${key}/feed`, { limit: pageSize }).catch(nothing);
+  changeTalk(key, { messages: page.data, earlier: first > 1 ? String(first) : undefined, later: page.next, feed: feed.data, loaded: true, newFrom: undefined });
+}
+
+// loadLater reads the page after an older place.
+/** @param {string} key */
+export async function loadLater(key) {
+  const talk = now().talks[key];
+  if (!talk?.later || talk.loading) return;
+  changeTalk(key, { loading: true });
+  try {
+    const page = await get(path`conversations/${key}/messages`, { after: talk.later, limit: pageSize });
+    changeTalk(key, { messages: [...now().talks[key].messages, ...page.data], later: page.next, loading: false });
+    if (!page.next) await reload(key);
+  } catch {
+    changeTalk(key, { loading: false }); // the button is still there
+  }
+}
+
+// toNewest leaves an older place.
+/** @param {string} key */
+export async function toNewest(key) {
+  if (!now().talks[key]?.later) return;
+  changeTalk(key, { messages: [], earlier: undefined, later: undefined });
+  await reload(key);
+}
+
 // markRead says that what is in sight was read. Reading along marks nothing.
 /** @param {string} key */
 export function markRead(key) {
   const head = now().talks[key]?.head;
-  if (document.hidden || !head?.own || !head.unread) return;
+  if (document.hidden || !head?.own || !head.unread || route().key !== key) return;
   changeRow(key, { unread: 0 });
   changeTalk(key, { head: { ...head, unread: 0 } });
   put(path`conversations/${key}/read`, { messages: head.message_count }).catch(() => {});
+}
+
+// markUnread makes the last message of somebody else new again.
+/** @param {string} key */
+export async function markUnread(key) {
+  await remove(path`conversations/${key}/read`);
+  const talk = now().talks[key];
+  if (talk?.head) changeTalk(key, { head: { ...talk.head, unread: 1 } });
+  listSoon();
 }
 
 const ranks = ["chat", "read", "operate", "admin"];

@@ -23,6 +23,7 @@
  * @property {string} [text]
  * @property {boolean} [mine]
  * @property {string} [who]
+ * @property {boolean} [hand] who wrote it runs Dragoman, and it is the talk of others
  * @property {number} [seq]
  * @property {string} [turn]
  * @property {import("./types.js").Attachment[]} [files]
@@ -43,14 +44,19 @@
 /**
  * @param {import("./types.js").Talk} talk
  * @param {import("./types.js").Unsent[]} unsent those of this conversation
- * @param {{person: string, identities: string[]}} me
+ * @param {{person: string, identities: string[], name?: string}} me
  * @returns {Entry[]}
  */
 export function entriesOf(talk, unsent, me) {
+  if (talk.later) { // an older place: what is at the end is not there
+    talk = { ...talk, running: undefined, approvals: talk.approvals.filter((a) => a.state !== "pending"), dead: [] };
+    unsent = [];
+  }
+  const newest = talk.later ? talk.messages.at(-1)?.at ?? "" : "~";
   const transcript = [...talk.messages, ...(talk.running?.messages ?? [])];
   const said = fold(transcript, talk, me);
   const oldest = talk.earlier ? talk.messages[0]?.at ?? "" : "";
-  const beside = besides(talk, transcript, me).filter((e) => e.at >= oldest);
+  const beside = besides(talk, transcript, me).filter((e) => e.at >= oldest && e.at <= newest);
   const all = between(said, beside.filter((e) => !e.waiting));
   grow(all, talk);
   all.push(...beside.filter((e) => e.waiting)); // answered after what is being answered
@@ -63,7 +69,7 @@ export function entriesOf(talk, unsent, me) {
 /**
  * @param {import("./types.js").Message[]} messages
  * @param {import("./types.js").Talk} talk
- * @param {{person: string, identities: string[]}} me
+ * @param {{person: string, identities: string[], name?: string}} me
  */
 function fold(messages, talk, me) {
   /** @type {Entry[]} */
@@ -82,6 +88,7 @@ function fold(messages, talk, me) {
       into = old.entries ?? [];
     }
     if (m.role === "user") {
+      if (m.via === "reply") into.push(byHand(m, me));
       if (m.synthetic) continue;
       asked[m.turn ?? ""] ??= m.at;
       into.push(person(m, talk, me));
@@ -94,7 +101,7 @@ function fold(messages, talk, me) {
 /**
  * @param {import("./types.js").Message} m
  * @param {import("./types.js").Talk} talk
- * @param {{person: string, identities: string[]}} me
+ * @param {{person: string, identities: string[], name?: string}} me
  * @returns {Entry}
  */
 function person(m, talk, me) {
@@ -104,6 +111,18 @@ function person(m, talk, me) {
     kind: "person", id: m.seq ? `m${m.seq}` : `r${m.at}`, at: m.at, text: withoutFiles(m), mine: own, who: own ? undefined : m.name, seq: m.seq || undefined,
     turn: m.turn, files: m.attachments,
   };
+}
+
+// byHand is what whoever runs Dragoman wrote into the talk of others, as themselves. The text
+// begins with their name.
+/**
+ * @param {import("./types.js").Message} m
+ * @param {{name?: string}} me
+ * @returns {Entry}
+ */
+function byHand(m, me) {
+  const text = m.content.startsWith(`${m.name}: `) ? m.content.slice((m.name ?? "").length + 2) : m.content;
+  return { kind: "person", id: `m${m.seq}`, at: m.at, text, mine: m.name === me.name, who: m.name, hand: true };
 }
 
 // withoutFiles is what a person wrote: the model reads a line about each file after it, and
@@ -180,12 +199,12 @@ function deliveryState(feed, turn) {
 /**
  * @param {import("./types.js").Talk} talk
  * @param {import("./types.js").Message[]} transcript
- * @param {{person: string, identities: string[]}} me
+ * @param {{person: string, identities: string[], name?: string}} me
  */
 function besides(talk, transcript, me) {
   const asked = transcript.filter((m) => m.role === "user");
   const isWritten = (/** @type {import("./types.js").FeedItem} */ f) => asked.some((m) => Date.parse(m.at) === Date.parse(f.at) && m.content.startsWith(f.text));
-  const spoken = new Set(transcript.filter((m) => m.role === "assistant").map((m) => m.content));
+  const spoken = new Set(transcript.filter((m) => m.role === "assistant" || m.via === "reply").map((m) => m.content));
   const own = Boolean(talk.head?.own && !talk.head.group) || !talk.head;
   /** @type {Entry[]} */
   const entries = [];

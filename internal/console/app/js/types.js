@@ -40,7 +40,7 @@
  * @property {{ref: string, name: string, type: string, bytes: number}[]} [files]
  * @property {string} [problem]
  * @property {boolean} [refused] it will not be sent
- * @property {string} [as] message, or reply in the name of the assistant
+ * @property {string} [as] message, or in the talk of others: reply in the name of the assistant, or me
  */
 
 /**
@@ -49,6 +49,7 @@
  * @property {Conversation} [head]
  * @property {Message[]} messages
  * @property {string} [earlier] the "before" of the page before
+ * @property {string} [later] the "after" of the page after, while not the newest is shown
  * @property {FeedItem[]} feed
  * @property {Running} [running]
  * @property {Approval[]} approvals
@@ -57,6 +58,12 @@
  * @property {boolean} loaded
  * @property {boolean} loading an earlier page is on its way
  * @property {Error} [problem]
+ */
+
+/**
+ * Finding is the search in an open conversation: hits are the seqs of what was found, at the
+ * place of the one that is shown, and shown grows with each that is.
+ * @typedef {{key: string, words: string, hits: number[], at: number, loading: boolean, shown?: number, problem?: Error}} Finding
  */
 
 /**
@@ -107,6 +114,7 @@
  * @property {Record<string, string>} drafts by key
  * @property {Unsent[]} unsent
  * @property {Record<string, Attached[]>} attached by key
+ * @property {Finding} [finding]
  * @property {Waiting} [waiting] read a moment after the first view is there
  */
 

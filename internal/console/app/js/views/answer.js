@@ -3,15 +3,16 @@
 import { html } from "../../vendor/preact.js";
 import { copyText } from "../clipboard.js";
 import { Button } from "../parts/button.js";
+import { Lazily } from "../parts/lazily.js";
 import { Markdown } from "../parts/markdown.js";
 import { State } from "../parts/state.js";
 import { toast, trouble } from "../parts/toast.js";
 import { useStore } from "../store.js";
 import { again, feedback, may } from "../talk.js";
 import { clock, cost, number, t, took, wholeTime } from "../text.js";
-import { Approval } from "./approval.js";
 import { Steps } from "./steps.js";
 
+const approval = () => import("./approval.js").then((m) => m.Approval);
 const mark = new URL("../../mark.svg", import.meta.url).pathname;
 
 /** @type {Record<string, [of: string, text: string]>} */
@@ -25,11 +26,11 @@ export function Answer({ of: e, say }) {
   const growing = Boolean(e.growing);
   const text = growing && live?.text ? live.from ? [e.text, `… ${live.text}`].filter(Boolean).join("\n\n") : live.text : e.text ?? "";
   const at = growing ? "" : e.at;
-  return html`<article class="message" aria-label=${t("Dragoman, {0}", at ? clock(at) : t("now"))}>
+  return html`<article class="message" data-seq=${e.seq} aria-label=${t("Dragoman, {0}", at ? clock(at) : t("now"))}>
     <p class="who"><span class="avatar small mark" aria-hidden="true"><img src=${mark} alt="" /></span><b>Dragoman</b>${e.who && html`<span class="meta">${t("written by {0}", e.who)}</span>`}${at && html` <time class="meta" datetime=${at} title=${wholeTime(at)}>${clock(at)}</time>`}</p>
     <${Steps} of=${e.steps ?? []} live=${live} growing=${growing} />
     ${text ? html`<${Markdown} text=${text} growing=${growing} />` : growing && html`<p class="dots" role="status" aria-label=${t("is answering")}><i /><i /><i /></p>`}
-    ${e.approvals?.map((a) => html`<${Approval} key=${a.id} of=${a} />`)}
+    ${e.approvals?.map((a) => html`<${Lazily} key=${a.id} load=${approval} props=${{ of: a }} />`)}
     ${text && !growing && html`<${Under} of=${e} text=${text} say=${say} />`}
   </article>`;
 }

@@ -32,6 +32,7 @@ const composes = (/** @type {KeyboardEvent} */ event) => event.isComposing || ev
  * is called after sending.
  * @typedef {object} Props
  * @property {import("../types.js").Conversation} of
+ * @property {string} [to] whoever reads it, in the talk of others
  * @property {boolean} growing
  * @property {string} [quote]
  * @property {(text: string) => void} [setQuote]
@@ -42,7 +43,7 @@ const composes = (/** @type {KeyboardEvent} */ event) => event.isComposing || ev
  */
 
 /** @param {Props} props */
-export function Composer({ of: c, growing, quote = "", setQuote, editing, stopEditing, jump, sent }) {
+export function Composer({ of: c, to, growing, quote = "", setQuote, editing, stopEditing, jump, sent }) {
   const draft = useStore((s) => s.drafts[c.key]) ?? "";
   const name = useStore((s) => s.me?.name) ?? "";
   const files = useStore((s) => s.attached[c.key]) ?? none;
@@ -75,7 +76,7 @@ export function Composer({ of: c, growing, quote = "", setQuote, editing, stopEd
   const send = () => {
     if (empty || files.some((f) => !f.ref && !f.problem)) return;
     const text = draft.trim() ? withQuote(quote, draft.trim()) : "";
-    if (others) say(c.key, as === "assistant" ? text : `${name}: ${text}`, { as: "reply" });
+    if (others) say(c.key, text, { as: as === "assistant" ? "reply" : "me" });
     else say(c.key, text, { edits: editing && { seq: editing.seq }, model: model || undefined, files: take(c.key) });
     keepDraft(c.key, editing ? before.current : "");
     setQuote?.("");
@@ -110,11 +111,11 @@ export function Composer({ of: c, growing, quote = "", setQuote, editing, stopEd
   };
   if (others && !may("operate")) return html`<p class="composer readonly">${t("You can read this conversation. To answer in it needs the scope operate.")}</p>`;
   const sends = others ? t("Send to {0}", t(network(c.network)[1])) : t("Send (Enter)");
-  const hint = growing ? t("Ask the next thing. It is answered after this.") : others ? t("Write to {0}", titleOf(c)) : t("Write a message");
+  const hint = growing ? t("Ask the next thing. It is answered after this.") : others ? t("Write to {0}", to ?? titleOf(c)) : t("Write a message");
   return html`<form class="composer" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); send(); }} onDragOver=${drag(true)} onDragLeave=${drag(false)} onDrop=${drag(false)}>
     ${jump && html`<button type="button" class="button jump" onClick=${jump}><${Icon} name="arrow-down" small />${t("New messages")}</button>`}
     <div class="column"><div class="box">
-      ${others && html`<div class="as"><span>${t("Answer as")}</span><${Segments} label=${t("Answer as")} of=${[["assistant", "Dragoman"], ["me", name]]} value=${as} set=${setAs} /></div>`}
+      ${others && html`<div class="as"><span>${t("Answer as")}</span><${Segments} label=${t("Answer as")} of=${[["assistant", "Dragoman"], ["me", name]]} value=${as} set=${setAs} /><span>${as === "assistant" ? t("It is kept as an answer of the assistant.") : t("Your name is put in front.")}</span></div>`}
       ${editing && html`<div class="attached"><span class="grow cut">${t("You edit an earlier message. What followed is asked anew.")}</span><${Button} icon="x" kind="quiet" label=${t("Do not edit")} onClick=${cancelEdit} /></div>`}
       ${quote && html`<div class="attached"><span class="quoted grow cut">${quote}</span><${Button} icon="x" kind="quiet" label=${t("Remove the quote")} onClick=${() => setQuote?.("")} /></div>`}
       <${Attached} of=${files} talkKey=${c.key} />

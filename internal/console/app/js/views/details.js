@@ -1,6 +1,6 @@
 // Details of a conversation: what shapes it, what is kept of it, and how to take it out.
 
-import { html, useEffect, useState } from "../../vendor/preact.js";
+import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
 import { copyText } from "../clipboard.js";
 import { known } from "../list.js";
 import { Button } from "../parts/button.js";
@@ -8,7 +8,7 @@ import { Icon } from "../parts/icon.js";
 import { toast, trouble } from "../parts/toast.js";
 import { talkPath } from "../router.js";
 import { useStore } from "../store.js";
-import { beginAnew, configure, may, rename } from "../talk.js";
+import { beginAnew, configure, isClosed, may, rename } from "../talk.js";
 import { cost, day, number, t } from "../text.js";
 import { exportURL } from "./chathead.js";
 import { Erase } from "./erase.js";
@@ -29,7 +29,7 @@ export function Details({ of: key, alone }) {
 /** @param {{of: import("../types.js").Conversation}} props */
 function Body({ of: c }) {
   const models = useStore((s) => s.models);
-  const fixed = !c.own && !may("operate"); // not theirs: read-only
+  const fixed = !c.own && !may("operate") || isClosed(c); // not theirs: read-only
   const save = (/** @type {object} */ parts) => configure(c.key, parts).catch(trouble);
   const copy = async () => toast((await copyText(c.key)) ? t("Copied") : t("Press Ctrl+C"));
   return html`<div class="body">
@@ -43,9 +43,9 @@ function Body({ of: c }) {
         <option value="">${t("As configured ({0})", models.find((m) => m.default)?.name ?? models[0]?.name ?? "")}</option>${models.map((m) => html`<option value=${m.name}>${m.name}</option>`)}</select></div>
       <${Kept} id="prompt" label=${t("Prompt here, instead of the configured one")} value=${c.system_prompt ?? ""} lines=${3} fixed=${fixed} save=${(/** @type {string} */ text) => save({ system_prompt: text })} />
     </section>
-    <${Memory} of=${c} fixed=${fixed} />
+    ${!isClosed(c) && html`<${Memory} of=${c} fixed=${fixed} />`}
     <section><h2>${t("Numbers")}</h2><${Numbers} of=${c} /></section>
-    <section><div class="rowline"><a class="button" href=${exportURL(c.key)} download><${Icon} name="download" small />${t("Export")}</a>
+    <section><div class="rowline">${!isClosed(c) && html`<a class="button" href=${exportURL(c.key)} download><${Icon} name="download" small />${t("Export")}</a>`}
       ${!fixed && html`<${Button} icon="undo-2" onClick=${() => beginAnew(c.key).then(() => toast(t("A new start. What was said before is kept.")), trouble)}>${t("Start anew")}<//>`}</div>
       ${may("admin") && html`<${Erase} of=${c} />`}</section>
   </div>`;
@@ -55,7 +55,11 @@ function Body({ of: c }) {
 /** @param {{id: string, label: string, value: string, hint?: string, lines?: number, fixed: boolean, save: (text: string) => void}} props */
 function Kept({ id, label, value, hint, lines, fixed, save }) {
   const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
+  const before = useRef(value);
+  useEffect(() => {
+    if (before.current !== value) setText(value); // at first it would take what is typed already
+    before.current = value;
+  }, [value]);
   const done = () => { if (text !== value) save(text); };
   const input = (/** @type {any} */ e) => setText(e.currentTarget.value);
   const enter = (/** @type {KeyboardEvent} */ e) => { if (e.key === "Enter" && !lines) done(); };

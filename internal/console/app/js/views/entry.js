@@ -1,11 +1,14 @@
 // One thing in a conversation, by its kind.
 
 import { html } from "../../vendor/preact.js";
+import { Lazily } from "../parts/lazily.js";
 import { Markdown } from "../parts/markdown.js";
 import { day, plural, t } from "../text.js";
 import { Answer } from "./answer.js";
-import { Failure, Undelivered } from "./failure.js";
 import { Person } from "./person.js";
+
+const failure = () => import("./failure.js").then((m) => m.Failure);
+const undelivered = () => import("./failure.js").then((m) => m.Undelivered);
 
 /**
  * Say is what an entry can do with the conversation around it.
@@ -30,9 +33,9 @@ export function Entry({ of: e, say }) {
     case "answer":
       return html`<${Answer} of=${e} say=${say} />`;
     case "failure":
-      return html`<${Failure} of=${e} say=${say} />`;
+      return html`<${Lazily} load=${failure} props=${{ of: e, say }} />`;
     case "dead":
-      return html`<${Undelivered} of=${e} />`;
+      return html`<${Lazily} load=${undelivered} props=${{ of: e }} />`;
     case "replaced":
       return html`<details class="replaced"><summary>${plural(e.entries?.length ?? 0, "Earlier version, {0} message", "Earlier version, {0} messages")}</summary>
         ${e.entries?.map((old) => html`<${Entry} key=${old.id} of=${old} say=${say} />`)}</details>`;

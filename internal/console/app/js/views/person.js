@@ -14,8 +14,8 @@ export function Person({ of: e, say }) {
   const { quote, text } = quoted(e.text ?? "");
   const copy = async () => toast((await copyText(e.text ?? "")) ? t("Copied") : t("Press Ctrl+C"));
   const time = html`<time class="meta" datetime=${e.at} title=${wholeTime(e.at)}>${clock(e.at)}</time>`;
-  return html`<article class=${`message ${e.mine ? "mine" : "other"}${e.unsent ? " unsent" : ""}`} aria-label=${t("{0}, {1}", e.who ?? t("You"), clock(e.at))}>
-    ${!e.mine && html`<p class="who"><b dir="auto">${e.who ?? t("Somebody")}</b> ${time}</p>`}
+  return html`<article class=${`message ${e.mine ? "mine" : "other"}${e.unsent ? " unsent" : ""}`} data-seq=${e.seq} aria-label=${t("{0}, {1}", e.who ?? t("You"), clock(e.at))}>
+    ${(!e.mine || e.hand) && html`<p class="who"><b dir="auto">${e.who ?? t("Somebody")}</b> ${e.hand && html`<span class="meta">${t("by hand")}</span>`} ${!e.mine && time}</p>`}
     ${e.files && html`<${Files} of=${e.files} talkKey=${say.talkKey} seq=${e.seq} />`}
     ${text && html`<div class="bubble" dir="auto">${quote && html`<span class="quoted" dir="auto">${quote}</span>`}${text}</div>`}
     ${e.unsent ? html`<${Unsent} of=${e.unsent} />` : html`<div class="under">

@@ -27,7 +27,7 @@ export function Row({ of: c, current, words }) {
   const name = titleOf(c);
   const asks = Boolean(c.waiting) && c.last?.kind === "question";
   const at = c.hit?.message.at ?? c.last?.at ?? c.updated;
-  return html`<a class=${unread ? "row unread" : "row"} href=${talkPath(c.key)} aria-current=${current ? "page" : null}>
+  return html`<a class=${unread ? "row unread" : "row"} href=${talkPath(c.key, c.hit?.message.seq)} aria-current=${current ? "page" : null}>
     <${Avatar} name=${name} net=${c.network} />
     <span class="name cut" dir="auto"><${Marked} text=${name} words=${words} /><span class="unseen">, ${t(network(c.network)[1])}</span></span>
     ${at && html`<time datetime=${at} title=${wholeTime(at)}>${shortTime(at)}</time>`}
@@ -45,14 +45,14 @@ export function Row({ of: c, current, words }) {
 function Last({ of: c, draft, words }) {
   if (c.hit) return html`<${Found} hit=${c.hit} />`;
   if (draft) return html`<b class="warn">${t("Draft")}: </b>${draft.slice(0, 160)}`;
-  if (!c.last) return c.own ? t("No messages") : t("Open it to read along");
+  if (!c.last) return c.own ? t("No messages") : c.readable ? t("Open it to read along") : t("A talk of others");
   const who = c.last.from === "person" && (c.group || !c.own) && c.last.name ? `${c.last.name}: ` : c.last.from === "person" && c.own ? `${t("You")}: ` : "";
-  return html`${who}<${Marked} text=${c.last.text.replace(/\*\*|`+|^#+ /g, "")} words=${words} />`;
+  return html`${who}<${Marked} text=${c.last.text} words=${words} />`;
 }
 
 // Found is the place of a message in which the words are.
 /** @param {{hit: import("../types.js").Hit}} props */
-function Found({ hit }) {
+export function Found({ hit }) {
   const { content } = hit.message;
   const first = hit.marks[0];
   if (!first) return content.slice(0, 120);

@@ -6,9 +6,9 @@ import { Empty } from "../parts/empty.js";
 import { Lazily } from "../parts/lazily.js";
 import { t } from "../text.js";
 import { Chat } from "./chat.js";
-import { Hello } from "./hello.js";
 import { List } from "./list.js";
 
+const hello = () => import("./hello.js").then((m) => m.Hello);
 const details = () => import("./details.js").then((module) => module.Details);
 
 /** @param {{route: import("../router.js").Route}} props */
@@ -18,7 +18,7 @@ export function Talk({ route }) {
   const alone = route.details && matchMedia("(max-width: 79.99rem)").matches; // then the details take the place of the conversation
   return html`<div class=${classes}>
     <${List} current=${route.key} />
-    ${!route.key ? html`<${Nothing} />` : route.key === "new" ? html`<${Hello} />` : html`<${Chat} key=${route.key} of=${route.key} details=${route.details} hidden=${alone} />`}
+    ${!route.key ? html`<${Nothing} />` : route.key === "new" ? html`<${Lazily} load=${hello} props=${{}} meanwhile=${html`<main class="chat" id="main" tabindex="-1" aria-busy="true" />`} />` : html`<${Chat} key=${route.key} of=${route.key} at=${route.at} details=${route.details} hidden=${alone} />`}
     ${route.details && route.key && html`<${Lazily} key=${route.key} load=${details} props=${{ of: route.key, alone }} meanwhile=${html`<aside class="details" aria-label=${t("Details")} />`} />`}
   </div>`;
 }
