@@ -3,7 +3,9 @@
 
 import { useEffect } from "../vendor/preact.js";
 import { keep, kept } from "./kept.js";
+import { mine } from "./places.js";
 import { go } from "./router.js";
+import { now } from "./store.js";
 
 export const letters = () => kept("letters") !== false;
 /** @param {boolean} on */
@@ -14,14 +16,28 @@ const places = { t: "/talk", f: "/you", j: "/jobs", q: "/queue", c: "/channels",
 let before = "";
 
 // useKeys listens for keys while a view is drawn.
-/** @param {() => void} sheet opens the sheet of keys */
-export function useKeys(sheet) {
+/**
+ * @param {() => void} sheet opens the sheet of keys
+ * @param {() => void} menu opens the menu of commands
+ */
+export function useKeys(sheet, menu) {
   useEffect(() => {
-    const press = (/** @type {KeyboardEvent} */ event) => pressed(event, sheet);
+    const press = (/** @type {KeyboardEvent} */ event) => {
+      if (!isMenu(event)) return pressed(event, sheet);
+      event.preventDefault();
+      menu();
+    };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
   }, []);
 }
+
+// isMenu: Ctrl+K, or Cmd+K, also while one writes.
+/** @param {KeyboardEvent} event */
+const isMenu = (event) => (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k";
+
+// close stops what is written, or closes what is open beside the conversation.
+const close = () => /** @type {HTMLElement | null} */ (document.querySelector(".find [data-key='esc']") ?? document.querySelector(".composer .stop") ?? document.querySelector("[data-key='d'][aria-expanded='true']"))?.click();
 
 /**
  * @param {KeyboardEvent} event
@@ -29,10 +45,13 @@ export function useKeys(sheet) {
  */
 function pressed(event, sheet) {
   const target = /** @type {Element} */ (event.target);
-  if (event.ctrlKey || event.metaKey || event.altKey || !letters()) return;
-  if (target.closest?.("input, textarea, select, dialog[open], [popover]")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || target.closest?.("input, textarea, select, dialog[open], [popover]")) return;
+  if (event.key === "Escape") close();
+  if (!letters()) return;
   const key = event.key.toLowerCase();
-  if (before === "g" && places[key]) go(places[key]);
+  if (before === "g" && places[key]) {
+    if (mine(now().me?.scope).some((p) => `/${p.view}` === places[key])) go(places[key]);
+  }
   else if (key === "?") sheet();
   else if (key === "/") {
     event.preventDefault();

@@ -43,7 +43,7 @@ export function Nav({ current, keys }) {
 }
 
 // switchTheme goes from light to dark or back, and keeps that.
-function switchTheme() {
+export function switchTheme() {
   const root = document.documentElement;
   const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = dark ? "light" : "dark";

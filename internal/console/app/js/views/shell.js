@@ -8,10 +8,12 @@ import { Lazily } from "../parts/lazily.js";
 import { Toasts } from "../parts/toast.js";
 import { useRoute } from "../router.js";
 import { useStore } from "../store.js";
+import { styled } from "../styled.js";
 import { t } from "../text.js";
 import { Lazy } from "./lazy.js";
 import { Nav, waitsFor } from "./nav.js";
 
+const commands = () => Promise.all([import("./commands.js"), styled("find")]).then(([module]) => module.Commands);
 const sheet = () => import("./keysheet.js").then((module) => module.Keys);
 
 export function Shell() {
@@ -19,7 +21,8 @@ export function Shell() {
   const online = useStore((s) => s.online);
   const unread = useStore((s) => s.list.rows.filter((c) => c.own && c.unread).length);
   const [keys, showKeys] = useState(false);
-  useKeys(() => showKeys(true));
+  const [menu, showMenu] = useState(false);
+  useKeys(() => showKeys(true), () => showMenu(true));
   const news = unread + useStore((s) => waitsFor(s.waiting));
   useEffect(() => { document.title = news ? `(${news}) Dragoman` : "Dragoman"; }, [news]);
   useEffect(() => {
@@ -34,6 +37,7 @@ export function Shell() {
     <${Nav} current=${route.view} keys=${() => showKeys(true)} />
     <${Toasts} />
     <${Dialog} title=${t("Keys")} open=${keys} close=${() => showKeys(false)}><${Lazily} load=${sheet} props=${{}} /><//>
+    <${Dialog} title=${t("Commands")} open=${menu} close=${() => showMenu(false)}><${Lazily} load=${commands} props=${{ close: () => showMenu(false), keys: () => showKeys(true) }} /><//>
   </div>`;
 }
 
