@@ -307,7 +307,7 @@ func (g *Gateway) revoke(ctx context.Context, m channels.Inbound, standings []ac
 		return "", err
 	}
 	if !g.opts.Actions.MayRevoke(who, m.Private) {
-		return g.mayNotChange(), nil
+		return g.mayNotChange(m.Key), nil
 	}
 	s := standings[n-1]
 	err = g.opts.Actions.Revoke(ctx, m.Key, s.ID)

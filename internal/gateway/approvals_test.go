@@ -372,7 +372,7 @@ func TestOnlyApproversRevoke(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startAsking(t, func(a *asking) {
 			a.o.Rules = map[string]actions.Rule{"mail": actions.RuleAsk}
-			a.o.Approvers = []string{"net:2"}
+			a.o.Approvers = []string{"net:2", "other:+15550000001"}
 			a.c.taint = nil
 		})
 		a.hand(a.inGroup("1", "go"))

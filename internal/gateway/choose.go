@@ -90,7 +90,7 @@ func listModels(models []Model, now string) string {
 func (g *Gateway) howToChoose(ctx context.Context, m channels.Inbound, command, example string) (string, error) {
 	may, err := g.mayChange(ctx, m)
 	if !may {
-		return g.mayNotChange(), err
+		return g.mayNotChange(m.Key), err
 	}
 	return fmt.Sprintf("Write it after the command, like /%[1]s %[2]s. /%[1]s %[3]s takes the choice back.", command, example, byDefault), err
 }
@@ -189,11 +189,16 @@ func (g *Gateway) mayChange(ctx context.Context, m channels.Inbound) (bool, erro
 	return err == nil && g.opts.Actions.Approves(who), err
 }
 
-// mayNotChange says who may.
-func (g *Gateway) mayNotChange() string {
+// mayNotChange says who may in the chat k. Who they are on other networks, such as their phone
+// numbers, concerns nobody here.
+func (g *Gateway) mayNotChange(k channels.Key) string {
+	var here []string
+	if g.opts.Actions != nil {
+		here = slices.DeleteFunc(g.opts.Actions.Approvers(), func(id string) bool { return !strings.HasPrefix(id, k.Channel()+":") })
+	}
 	approvers := ""
-	if g.opts.Actions != nil && len(g.opts.Actions.Approvers()) > 0 {
-		approvers = " or approves here (" + strings.Join(g.opts.Actions.Approvers(), ", ") + ")"
+	if len(here) > 0 {
+		approvers = " or approves here (" + strings.Join(here, ", ") + ")"
 	}
 	return fmt.Sprintf(sayMayNotChoose, approvers)
 }
@@ -206,7 +211,7 @@ func (g *Gateway) choose(ctx context.Context, m channels.Inbound, what string, c
 		return "", fmt.Errorf("gateway: %s of %s: %w", what, m.Key, err)
 	}
 	if !may {
-		return g.mayNotChange(), nil
+		return g.mayNotChange(m.Key), nil
 	}
 	err = g.opts.Audit(what, func() error {
 		return g.store.Configure(ctx, m.Key, func(s *sessions.Settings) error {
