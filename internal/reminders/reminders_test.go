@@ -230,7 +230,8 @@ func TestSnooze(t *testing.T) {
 	w.pass(time.Hour)
 	want(t, snooze(bobThere, "", "10m"), nothing)
 	want(t, snooze(annThere, "", "10m"), nothing) // it came due elsewhere
-	want(t, snooze(ann, "", "later"), `refused: in "later": want hours, minutes and seconds, like 1h30m; write a day as at`)
+	want(t, snooze(ann, "", "later"), "refused: it is not clear how long “later” is: write 10m, 1h30m or tomorrow")
+	want(t, snooze(ann, "r2", "10m"), "refused: reminder r2 has not come due yet; tell me in your own words when it should come instead")
 	want(t, snooze(ann, "", "10m"), "“call Bob” comes again. Reminder r3: Saturday 28 November 2026, 12:10 (Europe/Berlin), in 10 minutes, here. Undo: /jobs")
 	want(t, snooze(ann, "r1", "10m"), nothing) // it was put off
 	w.pass(10 * time.Minute)

@@ -27,7 +27,7 @@ func (b *Book) Snooze(ctx context.Context, a Asker, name, until string) (said st
 	}
 	switch len(fired) {
 	case 0:
-		return "", refuse("no reminder of yours has come due here lately")
+		return "", b.notDue(ctx, a, name)
 	case 1:
 	default:
 		return "", refuse("several reminders came together; say which, like snooze %s 1h", fired[len(fired)-1].name)
@@ -39,8 +39,12 @@ func (b *Book) Snooze(ctx context.Context, a Asker, name, until string) (said st
 	}
 	until = strings.ToLower(strings.TrimSpace(until))
 	when := heartbeat.When{In: until}
-	if until == "tomorrow" {
+	_, notFor := time.ParseDuration(until)
+	switch {
+	case until == "tomorrow":
 		when = heartbeat.When{At: b.o.Now().In(zone).AddDate(0, 0, 1).Format("2006-01-02T15:04")}
+	case notFor != nil:
+		return "", refuse("it is not clear how long “%.40s” is: write 10m, 1h30m or tomorrow", until)
 	}
 	a.Taint = append(a.Taint, r.Origins...)
 	said, err = b.Make(ctx, a, heartbeat.Order{Text: r.Text, Prompt: r.Prompt, When: when})
@@ -55,6 +59,19 @@ func (b *Book) Snooze(ctx context.Context, a Asker, name, until string) (said st
 		return nil, []string{r.name}, nil // a second press finds nothing
 	})
 	return said, err
+}
+
+// notDue is why nothing of a can be put off, or not the one called name.
+func (b *Book) notDue(ctx context.Context, a Asker, name string) error {
+	nothing := refuse("no reminder of yours has come due here lately")
+	if name == "" {
+		return nothing
+	}
+	r, err := b.find(ctx, a, name)
+	if err != nil || !r.Fired.IsZero() {
+		return nothing //nolint:nilerr // there is no such reminder
+	}
+	return refuse("reminder %s has not come due yet; tell me in your own words when it should come instead", r.name)
 }
 
 // CanSnooze reports whether a reminder of a has come due lately where they are.
