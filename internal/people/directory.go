@@ -185,8 +185,7 @@ func (d *Directory) writersOf(identity, person string, known []string) []string 
 }
 
 // Together returns the identities whose memory, reminders and time zone are common with
-// those of this one, which comes first: all of a person with several identities, their
-// rooms included. On a page that others can reach, nobody knows whether the operator
+// those of this one, which comes first: all of a person, their rooms included. On a page that others can reach, nobody knows whether the operator
 // writes: what is said there is not common.
 func (d *Directory) Together(ctx context.Context, identity string) ([]string, error) {
 	d.mu.Lock()
@@ -200,11 +199,8 @@ func (d *Directory) Together(ctx context.Context, identity string) ([]string, er
 	}
 	person := d.personOf(identity)
 	all := d.links.members(person)
-	if len(all) == 0 && person != OperatorID {
-		return []string{identity}, nil
-	}
-	if person == OperatorID {
-		all = append(all, OperatorID)
+	if len(all) == 0 || person == OperatorID {
+		all = append(all, person)
 	}
 	for _, one := range slices.Clone(all) {
 		for _, room := range d.o.Rooms {

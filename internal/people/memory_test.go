@@ -54,8 +54,10 @@ func TestMemoryOfOnePerson(t *testing.T) {
 	keep(shared, "anybody", "")
 	keep(scope("irc:bob", "account:bob"), "bob", "")
 	desked := keep(desk, "desk", "")
-	if got := said(phone); !slices.Equal(got, []string{"tea telegram"}) {
-		t.Errorf("before: %q", got)
+	for _, scope := range []string{phone, room} { // a room is its person's
+		if got := said(scope); !slices.Equal(got, []string{"page web", "tea telegram"}) {
+			t.Errorf("before: %q", got)
+		}
 	}
 	code, err := c.Offer(ctx, ann)
 	if err != nil {
@@ -105,7 +107,7 @@ func TestMemoryOfOnePerson(t *testing.T) {
 	if got := said(desk); !slices.Equal(got, []string{"desk "}) {
 		t.Errorf("at the desk, afterwards: %q", got)
 	}
-	if got := said(phone); !slices.Equal(got, []string{"tea telegram"}) {
+	if got := said(phone); !slices.Equal(got, []string{"page web", "tea telegram"}) {
 		t.Errorf("on the phone, afterwards: %q", got)
 	}
 }
