@@ -19,6 +19,7 @@ type Leaving interface {
 const (
 	sayLeavePrivately = "What I have of you concerns only you: write /forget_me to me in a private chat."
 	sayLeaveUnknown   = "I cannot be sure here that what I have is yours, so I erase nothing. Log in to the network's services first, or ask whoever runs me."
+	sayLeaveElsewhere = "Write /forget_me to me in a private chat on your own network: here a program could have asked for it."
 	sayLeaveOperator  = "You run me: “dragoman sessions erase” erases a conversation or a person."
 	sayLeaveError     = "Sorry, I could not look up what I have of you, and have erased nothing. Please try again later."
 )
@@ -54,6 +55,8 @@ func (g *Gateway) forgetMe(ctx context.Context, m channels.Inbound) (string, err
 		return sayLeavePrivately, nil
 	case g.opts.People.IsOperatorsRoom(m.Key):
 		return sayLeaveOperator, nil
+	case m.Via != channels.ViaChat:
+		return sayLeaveElsewhere, nil
 	case who.IsZero():
 		return sayLeaveUnknown, nil
 	}

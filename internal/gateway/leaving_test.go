@@ -96,6 +96,26 @@ func TestForgetMeInARoom(t *testing.T) {
 	}
 }
 
+// By the page's verb, a program could have asked.
+func TestForgetMeByTheAPI(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(_ *world, b *gateway.Binding, o *gateway.Options) {
+			o.Leaving = leaves{}
+			b.Allow = []string{"*"}
+			o.People = people.NewDirectory(nil, people.DirectoryOptions{Rooms: []string{"net"}})
+		})
+		k := channels.MustKey("net:telegram:71/1")
+		q := gateway.Question{Key: k, ID: "a", Text: "/forget_me", Sender: channels.Person{IDs: []string{"telegram:71"}}}
+		if _, err := w.gw.Say(t.Context(), q, ""); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := w.lastText(k.Chat()); !strings.HasPrefix(got, "Write /forget_me to me in a private chat on your own network") {
+			t.Errorf("the person reads %q", got)
+		}
+	})
+}
+
 // Without the option there is no such command.
 func TestNobodyCanLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
