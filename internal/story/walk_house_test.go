@@ -98,6 +98,7 @@ func livedIn(t *testing.T, p plan) *daemon {
 	h.tell(bob, "one that cannot be answered")
 	team := h.api.Supergroup(-100200, "The garden team of the house at the end of the road, and friends", false)
 	team.Say(ann, "@dragoman_bot who waters the tomatoes?")
+	h.said(-100200, 1) // else both are one turn, which waits for its yes
 	team.Say(ann, `@dragoman_bot !tool write_file {"path":"watering/plan.txt","content":"Mondays: Ann. Thursdays: Bob."}`)
 	h.tell(botapi.Person(73, "Carol"), "Hello, may I come in?")
 	for _, words := range []string{"How does a sundial work?", "مرحبا، كيف تعمل الساعة الشمسية؟"} {

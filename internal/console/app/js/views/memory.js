@@ -13,7 +13,8 @@ export function Memory({ of: c, fixed }) {
   const [known, setKnown] = useState(/** @type {import("../types.js").Remembered[] | undefined} */ (undefined));
   const [last, setLast] = useState(/** @type {import("../types.js").Summary | null} */ (null));
   const models = useStore((s) => s.models);
-  const read = () => facts(c.key).then(setKnown, () => setKnown([]));
+  const [failed, fail] = useState(false);
+  const read = () => facts(c.key).then((list) => { setKnown(list); fail(false); }, () => fail(true));
   useEffect(() => {
     read();
     summary(c.key).then(setLast, () => {});
@@ -24,6 +25,7 @@ export function Memory({ of: c, fixed }) {
   }, trouble);
   const window = models.find((m) => (c.model ? m.name === c.model : m.default))?.window;
   return html`<section><h2>${c.group ? t("What is remembered here") : c.own ? t("What is remembered about you") : t("What is remembered about them")}</h2>
+    ${failed && html`<p class="meta">${t("This could not be loaded.")} <button type="button" class="textbutton" onClick=${read}>${t("Retry")}</button></p>`}
     ${known?.length === 0 && html`<p class="meta">${t("Nothing is remembered yet.")}</p>`}
     <ul class="factlist">${known?.map((/** @type {import("../types.js").Remembered} */ fact) => html`<li key=${fact.id}><span class="grow" dir="auto">${fact.text}</span>${!fixed && html`<${Button} icon="x" kind="quiet" label=${t("Forget: {0}", fact.text)} onClick=${() => drop(fact)} />`}</li>`)}</ul>
     ${last && html`<p class="meta">${t("Summarised: {0}, up to message {1}.", day(last.at), last.covers_seq)}</p>`}
