@@ -41,3 +41,26 @@ func TestWalkJobs(t *testing.T) {
 		return err == nil && len(list.Data) == 1 && !list.Data[0].Next.IsZero()
 	})
 }
+
+// An operator looks up who used most, opens their page and sees what erasing them would
+// remove; and finds what failed in the log.
+func TestWalkSomebody(t *testing.T) {
+	pageKit(t)
+	d := lived(t)
+	w := d.walker(chromium(t), d.linked())
+	w.open("/usage")
+	w.reads("Tokens by day")
+	w.click("button", "By person")
+	w.click("link", "telegram:71")
+	w.reads("Known as")
+	w.reads("The last thirty days")
+	w.click("button", "Erase everything …")
+	w.reads("This goes for good and cannot be undone:")
+	w.click("button", "Keep it")
+	w.click("link", "Log")
+	w.click("button", "Errors only")
+	w.reads("turn failed")
+	if asks[bool](w, `document.body.innerText.includes("session created")`) {
+		t.Error("errors only, and the log shows more")
+	}
+}

@@ -1,82 +1,75 @@
-// People and tokens: who is known under which names, and which keys open the doors.
+// People and tokens: everybody who wrote, under which names, and which keys open the doors.
 
 import { html, useState } from "../../vendor/preact.js";
-import { get, path, post, remove } from "../api.js";
+import { get } from "../api.js";
 import { useLoad } from "../load.js";
+import { More, readPages, usePages } from "../pages.js";
+import { Avatar, network } from "../parts/avatar.js";
 import { Button } from "../parts/button.js";
 import { Dialog } from "../parts/dialog.js";
 import { Empty } from "../parts/empty.js";
-import { Notice } from "../parts/notice.js";
-import { State } from "../parts/state.js";
+import { Icon } from "../parts/icon.js";
+import { Search } from "../parts/search.js";
 import { Table } from "../parts/table.js";
-import { toast, trouble } from "../parts/toast.js";
 import { View } from "../parts/view.js";
 import { useStore } from "../store.js";
-import { shortTime, t, wholeTime } from "../text.js";
+import { cost, number, shortTime, t, wholeTime } from "../text.js";
+import { Somebody } from "./somebody.js";
+import { Making, Tokens } from "./tokens.js";
 
 /** @typedef {import("../../../../../docs/openapi.js").Person} Person */
-/** @typedef {import("../../../../../docs/openapi.js").Token} Token */
-/** @typedef {{people: Person[], tokens: Token[]}} Known */
+/** @typedef {import("../../../../../docs/openapi.js").UsedRow} UsedRow */
 
-export function People() {
+/** @param {{route: import("../router.js").Route}} props */
+export const People = ({ route }) => (route.key ? html`<${Somebody} key=${route.key} id=${route.key} />` : html`<${List} />`);
+
+// monthUsed is what each person used this month, by their id. It is asked for by pages, too.
+async function monthUsed() {
+  const now = new Date();
+  const from = `${now.getFullYear()}-${String(now.getMonth() + 1).padStart(2, "0")}-01`;
+  const report = await get("statistics/usage", { by: "person", from, limit: 200 });
+  return Object.fromEntries(report.rows.map((/** @type {UsedRow} */ r) => [r.name, r]));
+}
+
+function List() {
   const admin = useStore((s) => s.me?.scope === "admin");
-  const known = useLoad(async () => ({ people: (await get("people")).data, tokens: admin ? (await get("tokens")).data : [] }), [admin], ["people_change", "token_change"]);
+  const [words, look] = useState("");
+  const people = usePages("people", { text: words }, ["people_change", "pairing_change"]);
+  const used = useLoad(monthUsed, [], ["turn_done"], 5000);
+  const tokens = useLoad(async () => (admin ? (await readPages("tokens", { limit: undefined }, 1)).data : []), [admin], ["token_change"]);
   const [making, make] = useState(false);
-  const [ending, end] = useState(/** @type {Token | null} */ (null));
-  const revoke = () => {
-    remove(path`tokens/${ending?.name ?? ""}`, { person: ending?.person }).then(() => toast(t("Revoked.")), trouble).then(known.again);
-    end(null);
-  };
-  return html`<${View} title=${t("People and tokens")} of=${known} say=${t("Who is known under several names, and which keys open the doors. Who may talk is in the configuration.")}
+  return html`<${View} title=${t("People and tokens")} of=${people} say=${t("Everybody who wrote, under which names, and which keys open the doors. Who may talk is in the configuration.")}
     tools=${admin && html`<${Button} icon="key-round" kind="primary" onClick=${() => make(true)}>${t("New token")}<//>`}>
-    ${(/** @type {Known} */ { people, tokens }) => html`
-      <section><header><h2>${t("People")}</h2></header>${people.length
-        ? html`<${Table} label=${t("People")} rows=${people} name=${(/** @type {Person} */ p) => p.id} columns=${persons()} />`
-        : html`<${Empty} icon="users" title=${t("Nobody has several names")}>${t("Whoever writes on two networks can connect them with /connect, in a private chat.")}<//>`}</section>
-      ${admin && html`<section><header><h2>${t("Tokens")}</h2></header>${tokens.length
-        ? html`<${Table} label=${t("Tokens")} rows=${tokens} name=${(/** @type {Token} */ k) => `${k.person} ${k.name}`} columns=${keys(end)} />`
-        : html`<${Empty} icon="key-round" title=${t("No tokens")}>${t("A token lets a program or a browser in. What it may do, you choose.")}<//>`}</section>`}
-      <${Dialog} title=${t("New token")} open=${making} close=${() => make(false)}><${Making} done=${known.again} /><//>
-      <${Dialog} title=${t("Revoke this token?")} open=${ending !== null} close=${() => end(null)}>
-        <p>${t("Whatever uses {0} is logged out at once.", ending?.name ?? "")}</p>
-        <div class="actions"><${Button} kind="danger" onClick=${revoke}>${t("Revoke")}<//><${Button} onClick=${() => end(null)}>${t("Keep it")}<//></div><//>`}
+    ${(/** @type {{data: Person[], next?: string}} */ page) => html`
+      <section><header><h2>${t("People")}</h2></header>
+        ${(words || page.next || page.data.length > 12) && html`<${Search} label=${t("Search people")} value=${words} onInput=${(/** @type {any} */ e) => look(e.currentTarget.value)} />`}
+        ${page.data.length ? html`<${Table} label=${t("People")} rows=${page.data} name=${(/** @type {Person} */ p) => p.id} columns=${columns(used.data ?? {})} /><${More} of=${people} />`
+        : words ? html`<${Empty} icon="users" title=${t("Nothing found")}>${t("Nobody has this name.")}<//>`
+        : html`<${Empty} icon="users" title=${t("Nobody but you")}>${t("People appear here when they have written.")}<//>`}</section>
+      ${admin && html`<section><header><h2>${t("Tokens")}</h2></header>${tokens.data && html`<${Tokens} of=${tokens.data} again=${tokens.again} />`}</section>`}
+      <${Dialog} title=${t("New token")} open=${making} close=${() => make(false)}><${Making} done=${tokens.again} /><//>`}
   <//>`;
 }
 
-const persons = () => [
-  { title: t("Person"), cell: (/** @type {Person} */ p) => html`<b dir="auto">${p.id}</b>` },
-  { title: t("Known as"), kind: "wide", cell: (/** @type {Person} */ p) => html`<span class="rowline">${p.identities.map((id) => html`<span class="chip" dir="auto">${id}</span>`)}</span>` },
-];
+// called is what people call somebody.
+/** @param {Person} p */
+export const called = (p) => p.name || (p.id === "operator" ? t("Whoever runs Dragoman") : p.identities[0] ?? p.id);
 
-/** @param {(token: Token) => void} end */
-const keys = (end) => [
-  { title: t("Name"), cell: (/** @type {Token} */ k) => html`<b class="mono" dir="auto">${k.name}</b>` },
-  { title: t("May"), cell: (/** @type {Token} */ k) => html`<span class="chip">${k.scope}</span>` },
-  { title: t("Person"), cell: (/** @type {Token} */ k) => k.person },
-  { title: t("Used"), label: true, cell: (/** @type {Token} */ k) => (k.last_used ? html`<time title=${wholeTime(k.last_used)}>${shortTime(k.last_used)}</time>` : html`<${State} of="warn">${t("never")}<//>`) },
-  { title: t("Ends"), label: true, cell: (/** @type {Token} */ k) => (k.revoked ? t("revoked") : k.expires ? html`<time title=${wholeTime(k.expires)}>${shortTime(k.expires)}</time>` : html`<${State} of="warn">${t("when it is revoked")}<//>`) },
-  { title: t("Actions"), kind: "act", hidden: true, cell: (/** @type {Token} */ k) => !k.revoked && html`<${Button} icon="trash-2" kind="quiet" label=${t("Revoke {0} …", k.name)} onClick=${() => end(k)} />` },
-];
-
-// Making asks what the token is for, and shows its secret once.
-/** @param {{done: () => void}} props */
-function Making({ done }) {
-  const [made, show] = useState("");
-  const [problem, fail] = useState("");
-  const create = (/** @type {SubmitEvent} */ event) => {
-    event.preventDefault();
-    const form = new FormData(/** @type {HTMLFormElement} */ (event.currentTarget));
-    post("tokens", { name: form.get("name"), scope: form.get("scope"), expires_in: Number(form.get("days")) * 86_400 }).then((token) => {
-      show(token.secret);
-      done();
-    }, (refused) => fail("status" in refused ? refused.message : t("Dragoman cannot be reached. Try again.")));
-  };
-  if (made) return html`<div class="stack"><p>${t("Copy it now. It is shown this once: Dragoman keeps only a hash of it.")}</p><input class="input mono" readonly value=${made} aria-label=${t("The token")} onFocus=${(/** @type {any} */ e) => e.currentTarget.select()} /></div>`;
-  return html`<form class="stack" onSubmit=${create}>
-    ${problem && html`<${Notice} of="bad">${problem}<//>`}
-    <div class="field"><label for="token-name">${t("Name")}</label><input class="input" id="token-name" name="name" required autocomplete="off" placeholder="kitchen-tablet" /></div>
-    <div class="field"><label for="token-scope">${t("May")}</label><select class="input" id="token-scope" name="scope">
-      <option value="chat">${t("chat: talk, and see own conversations")}</option><option value="read">${t("read: see how all is")}</option><option value="operate">${t("operate: decide and retry")}</option><option value="admin">${t("admin: also tokens and erasing")}</option></select></div>
-    <div class="field"><label for="token-days">${t("Good for")}</label><select class="input" id="token-days" name="days"><option value="90">${t("{0} days", 90)}</option><option value="365">${t("{0} days", 365)}</option><option value="0">${t("until it is revoked")}</option></select></div>
-    <div class="actions"><button class="button primary">${t("Create")}</button></div></form>`;
+// Identity is a name on a network, with its icon.
+/** @param {{of: string}} props */
+export function Identity({ of: identity }) {
+  const [icon, name] = network(identity.slice(0, identity.indexOf(":")));
+  return html`<span class="chip"><${Icon} name=${icon} small label=${t(name)} /><span class="cut" dir="auto">${identity}</span></span>`;
 }
+
+/** @param {Record<string, UsedRow>} used */
+const columns = (used) => [
+  { title: t("Name"), cell: (/** @type {Person} */ p) => html`<span class="rowline"><${Avatar} name=${called(p)} small /><b><a href=${`/people/${encodeURIComponent(p.id)}`} dir="auto">${called(p)}</a></b></span>` },
+  { title: t("Known as"), kind: "wide", cell: (/** @type {Person} */ p) => html`<span class="rowline">${p.identities.map((id) => html`<${Identity} key=${id} of=${id} />`)}</span>` },
+  { title: t("Seen"), label: true, cell: (/** @type {Person} */ p) => p.seen && html`<time title=${wholeTime(p.seen)}>${shortTime(p.seen)}</time>` },
+  { title: t("Answers this month"), kind: "num", label: true, cell: (/** @type {Person} */ p) => number(used[p.id]?.turns ?? 0) },
+  { title: t("This month"), kind: "num", label: true, cell: (/** @type {Person} */ p) => spent(used[p.id]) },
+];
+
+/** @param {UsedRow | undefined} r */
+const spent = (r) => (!r ? "–" : r.cost ? cost(r.cost) : t("{0} tokens", number(r.input + r.output)));
