@@ -531,6 +531,7 @@ export interface LinkLine {
   account?: string;
   code?: string;
   failure?: Failure;
+  picture?: Picture;
   qr?: string;
 }
 /** Linked is an identity of a person. */
@@ -815,6 +816,12 @@ export interface PersonPage {
   data: (Person)[];
   /** Next is the "after" of the next page. "": this is the last one. */
   next?: string;
+}
+/** Picture is a QR code to draw: the dark modules as the path of an SVG, one unit for each module, without the light border of four modules that scanners need. */
+export interface Picture {
+  path: string;
+  /** Size is how many modules it has in each direction. */
+  size: number;
 }
 /** QueueItem is an entry of inbox, outbox or quarantine. */
 export interface QueueItem {
@@ -1208,7 +1215,7 @@ export interface Operations {
   "GET /budgets": {
     answer: BudgetPage;
   };
-  /** The channels with their state, and whether each is linked to a phone. */
+  /** The channels with their state, and whether each is linked to a phone: for the scope `read`, and for whoever runs Dragoman. */
   "GET /channels": {
     answer: ChannelPage;
   };
@@ -1230,6 +1237,10 @@ export interface Operations {
     };
     body: {
       phone?: string;
+      /** Picture asks for QR codes as pictures, too. */
+      picture?: boolean;
+      /** Within ends it after that many seconds. 0: it goes on while somebody listens, and a page that was left open asks for codes for ever. */
+      within_seconds?: number;
     };
     answer: LinkLine;
   };
@@ -1751,6 +1762,13 @@ export interface Operations {
       person: string;
     };
     answer: void;
+  };
+  /** Refuses whoever was given this code. Their messages are thrown away; if they write again, they get another code. */
+  "DELETE /pairings/{code}": {
+    path: {
+      code: string;
+    };
+    answer: Pairing;
   };
   /** The people who wrote, and those whose identities on several networks were joined or connected, by name or the identities that match. */
   "GET /people": {

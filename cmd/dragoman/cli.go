@@ -134,3 +134,4 @@ func (*tokenCreateCmd) Help() string {
 }
 
 func (*pairApproveCmd) Help() string { return example("pair approve ABCD-EFGH") }
+func (*pairRefuseCmd) Help() string  { return example("pair refuse ABCD-EFGH") }

@@ -13,6 +13,7 @@ import (
 type pairCmd struct {
 	List    pairListCmd    `cmd:"" default:"withargs" help:"List who was let in and who is asking."`
 	Approve pairApproveCmd `cmd:"" help:"Let the person with this code in."`
+	Refuse  pairRefuseCmd  `cmd:"" help:"Refuse whoever has this code. They get another one if they write again."`
 	Remove  pairRemoveCmd  `cmd:"" help:"Shut a person out again."`
 }
 
@@ -49,7 +50,7 @@ func (k *pairApproveCmd) Run(e *env, c *cli) error {
 	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
 		p, err := api.ApprovePairing.Call(ctx, a, api.Code{Code: k.Code})
 		if errors.Is(err, sessions.ErrNotFound) {
-			return fmt.Errorf("no open request has this code: it was used already, has expired, or is mistyped; %s shows all", e.command("pair list"))
+			return noSuchCode(e)
 		}
 		if err != nil {
 			return err
@@ -61,6 +62,30 @@ func (k *pairApproveCmd) Run(e *env, c *cli) error {
 		e.say("%s%s may talk on %s now.", oneLine(p.PersonID), name, p.Channel)
 		return nil
 	})
+}
+
+// pairRefuseCmd is "dragoman pair refuse": it refuses a person by the code they were sent.
+type pairRefuseCmd struct {
+	Code string `arg:"" help:"The code that the person was given. Case and dashes do not matter."`
+}
+
+func (k *pairRefuseCmd) Run(e *env, c *cli) error {
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		p, err := api.RefusePairing.Call(ctx, a, api.Code{Code: k.Code})
+		if errors.Is(err, sessions.ErrNotFound) {
+			return noSuchCode(e)
+		}
+		if err != nil {
+			return err
+		}
+		e.say("%s on %s is refused.", oneLine(p.PersonID), p.Channel)
+		return nil
+	})
+}
+
+// noSuchCode says why a code of a person may lead to nobody.
+func noSuchCode(e *env) error {
+	return fmt.Errorf("no open request has this code: it was used already, has expired, or is mistyped; %s shows all", e.command("pair list"))
 }
 
 // pairRemoveCmd is "dragoman pair remove": it shuts out a person who was let in.

@@ -1,6 +1,12 @@
 package api
 
-import "context"
+import (
+	"context"
+	"net/http"
+
+	"dragoman/internal/people"
+	"dragoman/internal/respond"
+)
 
 // Channel is a configured channel with its state.
 type Channel struct {
@@ -14,7 +20,15 @@ type Channel struct {
 	ChannelStatus
 }
 
-func (s *server) channels(context.Context, None) (Page[Channel], error) {
+// errChannels refuses the list, which says what troubles the operator has.
+var errChannels = &respond.Refusal{
+	Status: http.StatusForbidden, Code: respond.CodeScope, Sentence: "The channels are shown to whoever runs Dragoman.",
+}
+
+func (s *server) channels(ctx context.Context, _ None) (Page[Channel], error) {
+	if who := caller(ctx); !who.IsOperator() && !who.May(people.Read) {
+		return Page[Channel]{}, errChannels
+	}
 	if s.Channels == nil {
 		return Page[Channel]{}, ErrNoDaemon
 	}

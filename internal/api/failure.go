@@ -31,6 +31,7 @@ var codes = []struct {
 	{sessions.ErrFenced, "fenced", http.StatusServiceUnavailable},
 	{errors.ErrUnsupported, "unsupported", http.StatusNotImplemented},
 	{ErrNoDaemon, "no_daemon", http.StatusServiceUnavailable},
+	{errLinkExpired, "expired", http.StatusGatewayTimeout},
 	{context.DeadlineExceeded, "timeout", http.StatusGatewayTimeout},
 }
 

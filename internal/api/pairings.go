@@ -40,6 +40,11 @@ func (s *server) approve(ctx context.Context, c Code) (Pairing, error) {
 	return pairingOf(p), err
 }
 
+func (s *server) refusePairing(ctx context.Context, c Code) (Pairing, error) {
+	p, err := s.Store.RefusePairing(ctx, c.Code, s.Now())
+	return pairingOf(p), err
+}
+
 // Paired is a person who was let in on a channel.
 type Paired struct {
 	Channel string `json:"channel"`

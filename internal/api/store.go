@@ -59,10 +59,11 @@ type JobLog interface {
 	Occurrences(ctx context.Context, job string, limit int) ([]sessions.Occurrence, error)
 }
 
-// People lists, approves and removes people.
+// People lists, approves, refuses and removes people.
 type People interface {
 	Pairings(ctx context.Context, now time.Time) ([]sessions.Pairing, error)
 	ApprovePairing(ctx context.Context, code string, now time.Time) (sessions.Pairing, error)
+	RefusePairing(ctx context.Context, code string, now time.Time) (sessions.Pairing, error)
 	Unpair(ctx context.Context, channel, personID string) error
 }
 

@@ -324,6 +324,10 @@ var (
 		Doc:   "Lets in the person with this code.",
 		ended: "the person may or may not have been let in; check `dragoman pair list`, and if not, run the command again",
 	}, (*server).approve}
+	RefusePairing = Verb[Code, Pairing]{Spec{
+		Method: del, Path: "/pairings/{code}", Scope: people.Operate, Within: callWithin, Act: "refuse",
+		Doc: "Refuses whoever was given this code. Their messages are thrown away; if they write again, they get another code.",
+	}, (*server).refusePairing}
 	Unpair = Order[Paired]{Spec{
 		Method: del, Path: "/pairings/{channel}/{person}", Scope: people.Operate, Within: callWithin, Act: "unpair",
 		Doc: "Shuts a person out again.",
@@ -371,8 +375,8 @@ var (
 	}, (*server).consoleLink}
 
 	ListChannels = Verb[None, Page[Channel]]{Spec{
-		Method: get, Path: "/channels", Scope: people.Read, Within: callWithin,
-		Doc: "The channels with their state, and whether each is linked to a phone.",
+		Method: get, Path: "/channels", Scope: people.Chat, Within: callWithin,
+		Doc: "The channels with their state, and whether each is linked to a phone: for the scope `read`, and for whoever runs Dragoman.",
 	}, (*server).channels}
 	ReadChannelDays = Verb[None, ChannelDays]{Spec{
 		Method: get, Path: "/channels/history", Scope: people.Read, Within: callWithin,
@@ -431,7 +435,7 @@ var table = []Route{
 	ListApprovals.route(), ReadApproval.route(), AnswerApproval.route(), ListStandings.route(), RevokeStanding.route(),
 	ListJobs.route(), ListOccurrences.route(), RunJob.route(), PauseJob.route(), ResumeJob.route(),
 	MakeReminder.route(), ChangeReminder.route(), CancelReminder.route(), RestoreReminder.route(),
-	ListPairings.route(), ApprovePairing.route(), Unpair.route(),
+	ListPairings.route(), ApprovePairing.route(), RefusePairing.route(), Unpair.route(),
 	ListPeople.route(), ReadPerson.route(), JoinPeople.route(), PartPeople.route(),
 	ListTokens.route(), CreateToken.route(), RotateToken.route(), RevokeToken.route(), MakeConsoleLink.route(),
 	readDescription.route(), streamEvents.route(), callHook.route(),

@@ -108,6 +108,15 @@ func (f filing) tellNotes(kind, owner string, names []string) {
 	}
 }
 
+// RefusePairing also tells who listens.
+func (f filing) RefusePairing(ctx context.Context, code string, now time.Time) (sessions.Pairing, error) {
+	p, err := f.crashStore.RefusePairing(ctx, code, now)
+	if err == nil {
+		f.publish(stream.Event{Event: stream.PairingChange, Channel: p.Channel, Why: "refused"})
+	}
+	return p, err
+}
+
 // Unpair also tells who listens.
 func (f filing) Unpair(ctx context.Context, channel, person string) error {
 	err := f.crashStore.Unpair(ctx, channel, person)

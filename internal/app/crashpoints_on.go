@@ -118,6 +118,14 @@ func (s crashStore) Remind(ctx context.Context, m sessions.Reminding) error {
 	return around("remind", func() error { return s.Store.Remind(ctx, m) })
 }
 
+func (s crashStore) RefusePairing(ctx context.Context, code string, now time.Time) (p sessions.Pairing, err error) {
+	err = around("unpair", func() error {
+		p, err = s.Store.RefusePairing(ctx, code, now)
+		return err
+	})
+	return p, err
+}
+
 func (s crashStore) Unpair(ctx context.Context, channel, person string) error {
 	return around("unpair", func() error { return s.Store.Unpair(ctx, channel, person) })
 }

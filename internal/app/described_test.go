@@ -310,6 +310,7 @@ func described(dead, aside string, known api.Remembered) [][3]string {
 		{"GET", "/occurrences"},
 		{"GET", "/pairings"},
 		{"POST", "/pairings", `{"code": "AAAA-BBBB-CCCCC"}`},
+		{"DELETE", "/pairings/DDDD-EEEE-FFFFF"},
 		{"DELETE", "/pairings/telegram/7"},
 		{"POST", "/people", `{"one": "telegram:7", "other": "telegram:8"}`},
 		{"GET", "/people"},
@@ -327,7 +328,7 @@ func described(dead, aside string, known api.Remembered) [][3]string {
 		{"GET", "/events?type=text&key=web:default"},
 		{"POST", "/channels/none/link", "{}"},
 		{"DELETE", "/channels/none/link"},
-		{"POST", "/channels/phone/link", `{"phone": "+49 170 1234567"}`},
+		{"POST", "/channels/phone/link", `{"phone": "+49 170 1234567", "picture": true, "within_seconds": 60}`},
 		{"DELETE", "/channels/phone/link"},
 		{"GET", "/records?key=web:default"},
 		{"GET", "/erasures?target=web:default"},
@@ -428,6 +429,7 @@ func restoreQueue(t *testing.T, c *api.Client) {
 		{Fact: &sessions.FactRecord{Scope: "chat:" + ownTalk, Fact: sessions.Fact{ID: 1, Text: "a fact", At: time.Now()}}},
 		{Pairing: &sessions.Pairing{Channel: "telegram", PersonID: "7", Name: "Ann", Approved: time.Now()}},
 		{Pairing: &sessions.Pairing{Channel: "telegram", PersonID: "8", Name: "Bob", Code: "AAAA-BBBB-CCCCC", Expires: time.Now().Add(time.Hour)}},
+		{Pairing: &sessions.Pairing{Channel: "telegram", PersonID: "9", Name: "Cleo", Code: "DDDD-EEEE-FFFFF", Expires: time.Now().Add(time.Hour)}},
 	}
 	_, err := c.Restore(t.Context(), func() (sessions.Record, error) {
 		if len(records) == 0 {

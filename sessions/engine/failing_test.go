@@ -172,6 +172,7 @@ func TestAFailedReadIsReturned(t *testing.T) {
 			_, _, err := e.RequestPairing(ctx, sessions.Pairing{Channel: "x", PersonID: "9", Code: "c", Expires: now.Add(time.Hour)}, now, 3)
 			return err
 		},
+		"RefusePairing":  func() error { _, err := e.RefusePairing(ctx, "1112", now); return err },
 		"ApprovePairing": func() error { _, err := e.ApprovePairing(ctx, "1112", now); return err },
 		"Paired":         func() error { _, err := e.Paired(ctx, "x", []string{"1"}); return err },
 		"Pairings":       func() error { _, err := e.Pairings(ctx, now); return err },

@@ -102,6 +102,23 @@ func (s *Store) ApprovePairing(ctx context.Context, code string, now time.Time) 
 	return got, err
 }
 
+// RefusePairing removes the request with that code, and returns it. Whoever asks again gets
+// another code. Errors: ErrNotFound (unknown, used or expired).
+func (s *Store) RefusePairing(ctx context.Context, code string, now time.Time) (got sessions.Pairing, err error) {
+	err = s.update(ctx, "refuse pairing", func(st *step) error {
+		got = sessions.Pairing{}
+		for _, p := range st.unexpired(now) {
+			if p.Approved.IsZero() && rules.Code(p.Code) == rules.Code(code) {
+				got = p
+				st.changes.Removed = append(st.changes.Removed, rows.Record{Pairing: &p})
+				return nil
+			}
+		}
+		return fmt.Errorf("%w: pairing code", sessions.ErrNotFound)
+	})
+	return got, err
+}
+
 // Paired reports whether one of ids was approved on channel.
 func (s *Store) Paired(ctx context.Context, channel string, ids []string) (bool, error) {
 	v := s.view(ctx)

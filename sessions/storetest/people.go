@@ -59,11 +59,29 @@ var peopleTests = map[string]func(*testing.T, *rig){
 		if err != nil || len(list) != 2 {
 			t.Errorf("Pairings = %+v, %v", list, err)
 		}
+		_, err = r.RefusePairing(ctx, "1111", noon)
+		is(t, "RefusePairing of an unknown code", err, sessions.ErrNotFound)
+		_, err = r.RefusePairing(ctx, "ABCD-EFGH", noon)
+		is(t, "RefusePairing of a code that was approved", err, sessions.ErrNotFound)
 		is(t, "Unpair of a request", r.Unpair(ctx, "x", "2"), sessions.ErrNotFound)
 		must(t, r.Unpair(ctx, "x", "1"))
 		is(t, "Unpair again", r.Unpair(ctx, "x", "1"), sessions.ErrNotFound)
 		if ok, err := r.Paired(ctx, "x", []string{"1"}); err != nil || ok {
 			t.Errorf("Paired after Unpair = %v, %v", ok, err)
+		}
+		_, err = r.RefusePairing(ctx, "2222", noon.Add(1000*time.Hour))
+		is(t, "RefusePairing of an expired code", err, sessions.ErrNotFound)
+		got, err = r.RefusePairing(ctx, " 22-22 ", noon)
+		if err != nil || got.PersonID != "2" || got.Channel != "x" {
+			t.Errorf("RefusePairing = %+v, %v, want the request", got, err)
+		}
+		list, err = r.Pairings(ctx, noon)
+		if err != nil || len(list) != 0 {
+			t.Errorf("Pairings after the refusal = %+v, %v, want none", list, err)
+		}
+		got, created, err = r.RequestPairing(ctx, ask("2", "4444"), noon, 2)
+		if err != nil || !created || got.Code != "4444" {
+			t.Errorf("a request after the refusal = %+v, %v, %v, want a new one", got, created, err)
 		}
 	},
 	"People/RequestsExpire": func(t *testing.T, r *rig) {
