@@ -5,32 +5,22 @@ import { html, useState } from "../../vendor/preact.js";
 import { get } from "../api.js";
 import { useLoad } from "../load.js";
 import { Empty } from "../parts/empty.js";
-import { Notice } from "../parts/notice.js";
 import { Search } from "../parts/search.js";
 import { Table } from "../parts/table.js";
 import { View } from "../parts/view.js";
 import { t } from "../text.js";
+import { Findings } from "./findings.js";
 
 /** @typedef {import("../../../../../docs/openapi.js").Configuration} Configuration */
 /** @typedef {import("../../../../../docs/openapi.js").SettingNow} SettingNow */
-/** @typedef {import("../../../../../docs/openapi.js").Finding} Finding */
 
 export function Settings() {
   const settings = useLoad(() => get("settings"), [], ["settings_change"]);
-  return html`<${View} title=${t("Settings")} of=${settings} say=${t("What is in force, and where it comes from. The file is the place to change it; this page never writes it.")}>
+  return html`<${View} title=${t("Settings")} of=${settings} say=${t("What is in force, and where it comes from. The file is the place to change it; this page never writes it.")}
+    tools=${html`<a class="button" href="/first">${t("First steps")}</a>`}>
     ${(/** @type {Configuration} */ c) => html`<${Findings} of=${c} /><${Values} of=${c} />`}
   <//>`;
 }
-
-/** @param {{of: Configuration}} props */
-const Findings = ({ of: c }) => html`<section><header><h2 class="grow">${t("Findings")}</h2><span class="meta">${c.file || t("the built-in defaults")}</span></header><div class="stack">
-  ${c.refused_reload && html`<${Notice} of="bad"><b>${t("A newer file was not taken.")}</b> ${c.refused_reload.why.map((why) => html`<br />${why}`)}<//>`}
-  ${c.warnings.map((f) => html`<${Notice} of="warn"><b class="mono">${place(f)}</b> ${f.what}${f.want && html`<br />${f.want}`}<//>`)}
-  ${!c.refused_reload && c.warnings.length === 0 && html`<${Notice} of="good">${t("The file is fine.")}<//>`}
-</div></section>`;
-
-/** @param {Finding} f */
-const place = (f) => [f.path, f.line && t("line {0}", f.line)].filter(Boolean).join(", ");
 
 /** @param {{of: Configuration}} props */
 function Values({ of: c }) {
