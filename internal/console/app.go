@@ -26,7 +26,7 @@ var appFiles embed.FS
 // views are the addresses at which the page draws something. The page reads the rest of one
 // that has more (/talk/KEY/details), and says what it does not know.
 var views = []string{
-	"/talk", "/talk/{rest...}", "/you", "/jobs", "/queue", "/channels", "/people", "/people/{rest...}", "/usage", "/health", "/log", "/settings",
+	"/talk", "/talk/{rest...}", "/you", "/jobs", "/queue", "/channels", "/people", "/people/{rest...}", "/usage", "/health", "/log", "/settings", "/first",
 }
 
 // serveApp adds the page's files under /app/, and the page at the address of each view.

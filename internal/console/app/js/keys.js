@@ -50,7 +50,7 @@ function pressed(event, sheet) {
   if (!letters()) return;
   const key = event.key.toLowerCase();
   if (before === "g" && places[key]) {
-    if (mine(now().me?.scope).some((p) => `/${p.view}` === places[key])) go(places[key]);
+    if (mine(now().me).some((p) => `/${p.view}` === places[key])) go(places[key]);
   }
   else if (key === "?") sheet();
   else if (key === "/") {

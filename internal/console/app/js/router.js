@@ -56,7 +56,7 @@ export function useRoute() {
   return current;
 }
 
-const ours = /^\/(talk|you|jobs|queue|channels|people|usage|health|log|settings)(\/|$)/;
+const ours = /^\/(talk|you|jobs|queue|channels|people|usage|health|log|settings|first)(\/|$)/;
 
 // follow turns a click on a link of the page into a change of the address.
 /** @param {MouseEvent} event */

@@ -116,6 +116,7 @@
  * @property {Record<string, Attached[]>} attached by key
  * @property {Finding} [finding]
  * @property {Waiting} [waiting] read a moment after the first view is there
+ * @property {boolean} [skipped] the first steps are not wanted
  */
 
 export {};

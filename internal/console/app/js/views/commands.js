@@ -82,7 +82,7 @@ function grouped(words, found, keys) {
   const has = (/** @type {{text: string}} */ c) => wanted.every((word) => c.text.toLowerCase().includes(word));
   const { key } = route();
   const here = key ? known(key) : undefined;
-  const places = mine(now().me?.scope).map((p) => ({ icon: p.icon, text: t(p.title), act: () => go(`/${p.view}`) }));
+  const places = mine(now().me).map((p) => ({ icon: p.icon, text: t(p.title), act: () => go(`/${p.view}`) }));
   const rows = wanted.length ? [...found, ...[...now().list.pinned, ...now().list.rows].filter((c) => has({ text: titleOf(c) }))] : [...now().list.pinned, ...now().list.rows].slice(0, 5);
   const once = rows.filter((c, i) => rows.findIndex((other) => other.key === c.key) === i && c.key !== key).slice(0, most);
   const talks = once.map((c) => ({ icon: network(c.network)[0], text: titleOf(c), extra: t(network(c.network)[1]), hit: c.hit, act: () => go(talkPath(c.key, c.hit?.message.seq)) }));

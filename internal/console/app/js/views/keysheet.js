@@ -16,7 +16,7 @@ const sheet = [
 // Keys is the sheet of keys, and the switch for single letters.
 export function Keys() {
   const [on, set] = useState(letters());
-  const may = mine(now().me?.scope);
+  const may = mine(now().me);
   const there = places.flatMap(([key, view]) => may.filter((p) => p.view === view).map((p) => /** @type {[string, import("../places.js").Place]} */ ([key, p])));
   const turn = () => {
     setLetters(!on);

@@ -2,7 +2,7 @@
 
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { Empty } from "../parts/empty.js";
-import { mine, places } from "../places.js";
+import { places, sees } from "../places.js";
 import { useStore } from "../store.js";
 import { styled } from "../styled.js";
 import { t } from "../text.js";
@@ -11,10 +11,10 @@ import { t } from "../text.js";
 export function Lazy({ route }) {
   const { view } = route;
   const [found, set] = useState(/** @type {{view: string, Part?: any, problem?: boolean}} */ ({ view: "" }));
-  const scope = useStore((s) => s.me?.scope);
+  const me = useStore((s) => s.me);
   const online = useStore((s) => s.online);
   const place = places.find((p) => p.view === view);
-  const allowed = place && mine(scope).includes(place);
+  const allowed = place && sees(place, me);
   useEffect(() => {
     if (found.view === view && found.Part) return;
     let over = false;
@@ -24,7 +24,7 @@ export function Lazy({ route }) {
     );
     return () => { over = true; };
   }, [view, online]);
-  if (place && scope && !allowed) return html`<${Missing} title=${t("This view is not for you")}>${t("It needs the scope {0}. Whoever runs Dragoman can give you a token with it.", place.scope)}<//>`;
+  if (place && me && !allowed) return html`<${Missing} title=${t("This view is not for you")}>${t("It needs the scope {0}. Whoever runs Dragoman can give you a token with it.", place.scope)}<//>`;
   if (!place?.find) return html`<${Missing} title=${t("This view is not here yet")} />`;
   if (found.view === view && found.problem) return html`<${Missing} title=${t("This view could not be loaded")} again />`;
   if (found.view !== view || !found.Part || !allowed) return html`<main class="view" id="main" tabindex="-1" aria-busy="true"><h1>${t(place.title)}</h1></main>`;

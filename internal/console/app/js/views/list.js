@@ -62,4 +62,4 @@ const Failed = ({ problem }) => html`<${Notice} of="bad"><b>${t("The list could 
 /** @param {{asked: boolean}} props */
 const Nothing = ({ asked }) => asked
   ? html`<${Empty} icon="search" title=${t("Nothing found")}>${t("No conversation fits. Search also looks into the words of messages.")}<//>`
-  : html`<${Empty} icon="message-circle" title=${t("Nobody has written yet")} actions=${html`<a class="button primary" href="/talk/new">${t("Say hello")}</a>${now().me && may("operate") && html`<a class="button" href="/">${t("Add a channel")}</a>`}`}>${t("Conversations from every channel appear here, the newest first.")}<//>`;
+  : html`<${Empty} icon="message-circle" title=${t("Nobody has written yet")} actions=${html`<a class="button primary" href="/talk/new">${t("Say hello")}</a>${now().me && may("operate") && html`<a class="button" href="/channels">${t("Add a channel")}</a>`}`}>${t("Conversations from every channel appear here, the newest first.")}<//>`;

@@ -20,14 +20,14 @@ export const waitsFor = (w) => (w ? w.items.filter((i) => !w.later.includes(i.id
 export function Nav({ current, keys }) {
   const unread = useStore((s) => s.list.rows.filter((c) => c.own && c.unread).length);
   const waiting = useStore((s) => waitsFor(s.waiting));
-  const scope = useStore((s) => s.me?.scope);
+  const me = useStore((s) => s.me);
   const [more, showMore] = useState(false);
-  const session = useStore((s) => s.me?.token && s.me.token !== "http.identities"); // a proxy's login ends at the proxy
+  const session = me?.token && me.token !== "http.identities"; // a proxy's login ends at the proxy
   const leave = (/** @type {string} */ classes) => session && html`<form class="rest" method="post" action="/logout"><button class=${classes}><${Icon} name="log-out" /><span>${t("Log out")}</span></button></form>`;
-  const rest = mine(scope).filter((p) => !p.phone);
+  const rest = mine(me).filter((p) => !p.phone);
   return html`<nav class="nav" aria-label=${t("Main")}>
     <a class="brand" href="/talk" tabindex="-1" aria-hidden="true"><img src=${mark} alt="" /><span>Dragoman</span></a>
-    ${mine(scope).map((p, i, all) => html`${p.scope !== "chat" && all[i - 1].scope === "chat" && html`<span class="group">${t("Operate")}</span>`}<a class=${p.phone ? "" : "rest"} href=${`/${p.view}`} aria-current=${current === p.view ? "page" : null}><${Icon} name=${p.icon} /><span>${t(p.title)}</span><${Count} of=${p.view === "talk" ? unread : p.view === "you" ? waiting : 0} warn=${p.view === "you"} label=${p.view === "you" ? t("waiting") : t("unread")} /></a>`)}
+    ${mine(me).map((p, i, all) => html`${p.scope !== "chat" && all[i - 1].scope === "chat" && html`<span class="group">${t("Operate")}</span>`}<a class=${p.phone ? "" : "rest"} href=${`/${p.view}`} aria-current=${current === p.view ? "page" : null}><${Icon} name=${p.icon} /><span>${t(p.title)}</span><${Count} of=${p.view === "talk" ? unread : p.view === "you" ? waiting : 0} warn=${p.view === "you"} label=${p.view === "you" ? t("waiting") : t("unread")} /></a>`)}
     <button type="button" class="tab more" aria-haspopup="dialog" onClick=${() => showMore(true)}><${Icon} name="menu" /><span>${t("More")}</span></button>
     <div class="foot">
       <button type="button" class="tab" onClick=${switchTheme}><${Icon} name="sun-moon" /><span>${t("Theme")}</span></button>
