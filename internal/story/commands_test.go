@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/channels/channeltest/ircd"
 	"dragoman/channels/channeltest/wasim"
 	"dragoman/channels/live"
+	"dragoman/internal/api"
 	"dragoman/internal/testkit"
 )
 
@@ -270,12 +272,12 @@ var misspelt = []string{"/hlep", "/modle small"}
 func onPage(t *testing.T) speaker {
 	h := newHouse(t, plan{})
 	h.configure(plan{model: commandModels(h, "web"), channels: "enabled: false", rest: `http: {listen: "127.0.0.1:0", token: "` + pageToken + `"}`})
-	page := h.start().page(pageToken)
-	said := 0
+	d := h.start()
+	page := d.page(pageToken)
 	return speaker{
-		say: func(text string) {
-			said++
-			if err := page.Post(t.Context(), fmt.Sprintf("message-%d", said), text); err != nil {
+		say: func(text string) { // by the verb that the page uses
+			_, err := api.PutPrompt.Call(t.Context(), d.admin, api.Prompt{Key: channels.MustKey("web:default"), Text: text})
+			if err != nil {
 				t.Fatal(err)
 			}
 		},
