@@ -87,3 +87,15 @@ test("what somebody wrote by hand is theirs, and no notice beside it", () => {
   assert.deepEqual([theirs.who, theirs.mine, theirs.hand, answer.who], ["Jonas", false, true, "Jonas"]);
   assert.equal(entriesOf(talk({ messages }), [], { ...me, name: "Jonas" })[2].mine, true);
 });
+
+test("another answer is asked for once, and a stopped one says by whom", () => {
+  const messages = [
+    said(1, "user", "one"), said(2, "assistant", "1"), said(3, "user", "[asks for another answer to:] one", { turn: "web:x#3" }),
+    said(4, "assistant", "Half of\n\n[stopped by the person]", { synthetic: true, turn: undefined }),
+  ];
+  const stop = (name) => [{ seq: 3, id: "a", from: "person", text: "one", at: at(3) }, { seq: 5, id: "b", from: "person", text: "/stop", name, at: at(4) }];
+  assert.deepEqual(shown({ messages, feed: stop("operator") }), ["person one", "answer 1", "again", "answer Half of"]);
+  assert.equal(entriesOf(talk({ messages, feed: stop("operator") }), [], me).at(-1).stopped, "you");
+  const theirs = talk({ messages, feed: stop("operator") });
+  assert.equal(entriesOf(theirs, [], { person: "telegram:7", name: "ann", identities: [] }).at(-1).stopped, "operator");
+});

@@ -14,7 +14,7 @@
  */
 
 /**
- * Entry is one thing in the conversation. kind is day, new, person, answer, notice,
+ * Entry is one thing in the conversation. kind is day, new, person, again, answer, notice,
  * failure, dead or replaced.
  * @typedef {object} Entry
  * @property {string} kind
@@ -35,6 +35,7 @@
  * @property {number} [took] ms, from the question on
  * @property {string} [state] of the delivery
  * @property {import("./types.js").Message["feedback"]} [feedback]
+ * @property {string} [stopped] by whom; "you" is this person
  * @property {boolean} [growing]
  * @property {import("./types.js").Approval[]} [approvals]
  * @property {import("./types.js").QueueItem} [item]
@@ -93,7 +94,7 @@ function fold(messages, talk, me) {
       asked[m.turn ?? ""] ??= m.at;
       into.push(person(m, talk, me));
     } else if (m.role === "tool") result(into, m);
-    else if (m.role === "assistant" && !(m.synthetic && failed.has(m.turn))) words(into, m, talk, asked[m.turn ?? ""]);
+    else if (m.role === "assistant" && !(m.synthetic && failed.has(m.turn))) words(into, m, talk, asked[m.turn ?? ""], me);
   }
   return entries;
 }
@@ -107,6 +108,7 @@ function fold(messages, talk, me) {
 function person(m, talk, me) {
   const channel = talk.head?.key.split(":")[0] ?? "";
   const own = Boolean(talk.head?.own && !talk.head.group) || me.identities.includes(`${channel}:${m.sender}`) || m.sender === me.person;
+  if (m.content.startsWith(againMark)) return { kind: "again", id: `m${m.seq || m.at}`, at: m.at, who: own ? undefined : m.name, seq: m.seq || undefined };
   return {
     kind: "person", id: m.seq ? `m${m.seq}` : `r${m.at}`, at: m.at, text: withoutFiles(m), mine: own, who: own ? undefined : m.name, seq: m.seq || undefined,
     turn: m.turn, files: m.attachments,
@@ -125,6 +127,22 @@ function byHand(m, me) {
   return { kind: "person", id: `m${m.seq}`, at: m.at, text, mine: m.name === me.name, who: m.name, hand: true };
 }
 
+// The transcript has words of the daemon, which models read, too.
+const againMark = "[asks for another answer to:] ";
+const stopMark = "[stopped by the person]";
+
+// stopper is who stopped an answer, as far as the feed tells: you is this person.
+/**
+ * @param {import("./types.js").Message} m
+ * @param {import("./types.js").Talk} talk
+ * @param {{person: string, name?: string}} me
+ */
+function stopper(m, talk, me) {
+  const order = talk.feed.findLast((f) => f.from === "person" && f.text.trim() === "/stop" && Date.parse(f.at) <= Date.parse(m.at));
+  const own = Boolean(talk.head?.own && !talk.head.group && order?.name !== "operator");
+  return !order || own || order.name === me.person || order.name === me.name ? "you" : order.name ?? "";
+}
+
 // withoutFiles is what a person wrote: the model reads a line about each file after it, and
 // people see the files themselves.
 /** @param {import("./types.js").Message} m */
@@ -139,15 +157,19 @@ function withoutFiles(m) {
  * @param {import("./types.js").Message} m
  * @param {import("./types.js").Talk} talk
  * @param {string | undefined} asked
+ * @param {{person: string, name?: string}} me
  */
-function words(entries, m, talk, asked) {
+function words(entries, m, talk, asked, me) {
   let answer = entries.at(-1);
   if (answer?.kind !== "answer" || answer.turn !== m.turn || m.synthetic) {
     answer = { kind: "answer", id: `a${m.turn}.${m.seq || m.at}`, at: m.at, turn: m.turn, text: "", steps: [], who: m.synthetic ? m.name : undefined };
     entries.push(answer);
   }
   for (const call of m.tool_calls ?? []) answer.steps?.push({ id: call.id, tool: call.name, input: call.arguments, at: m.at });
-  if (m.content) answer.text = [answer.text, m.content].filter(Boolean).join("\n\n");
+  const stopped = Boolean(m.synthetic && m.content.endsWith(stopMark));
+  if (stopped) answer.stopped = stopper(m, talk, me);
+  const text = stopped ? m.content.slice(0, -stopMark.length).trim() : m.content;
+  if (text) answer.text = [answer.text, text].filter(Boolean).join("\n\n");
   answer.model = m.model ?? answer.model;
   answer.usage = added(answer.usage, m.usage);
   answer.at = m.at;
@@ -203,7 +225,7 @@ function deliveryState(feed, turn) {
  */
 function besides(talk, transcript, me) {
   const asked = transcript.filter((m) => m.role === "user");
-  const isWritten = (/** @type {import("./types.js").FeedItem} */ f) => asked.some((m) => Date.parse(m.at) === Date.parse(f.at) && m.content.startsWith(f.text));
+  const isWritten = (/** @type {import("./types.js").FeedItem} */ f) => asked.some((m) => Date.parse(m.at) === Date.parse(f.at) && (m.content.startsWith(f.text) || m.content.startsWith(againMark + f.text)));
   const spoken = new Set(transcript.filter((m) => m.role === "assistant" || m.via === "reply").map((m) => m.content));
   const own = Boolean(talk.head?.own && !talk.head.group) || !talk.head;
   /** @type {Entry[]} */

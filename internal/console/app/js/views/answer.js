@@ -3,6 +3,7 @@
 import { html } from "../../vendor/preact.js";
 import { copyText } from "../clipboard.js";
 import { Button } from "../parts/button.js";
+import { Icon } from "../parts/icon.js";
 import { Lazily } from "../parts/lazily.js";
 import { Markdown } from "../parts/markdown.js";
 import { State } from "../parts/state.js";
@@ -30,6 +31,7 @@ export function Answer({ of: e, say }) {
     <p class="who"><span class="avatar small mark" aria-hidden="true"><img src=${mark} alt="" /></span><b>Dragoman</b>${e.who && html`<span class="meta">${t("written by {0}", e.who)}</span>`}${at && html` <time class="meta" datetime=${at} title=${wholeTime(at)}>${clock(at)}</time>`}</p>
     <${Steps} of=${e.steps ?? []} live=${live} growing=${growing} />
     ${text ? html`<${Markdown} text=${text} growing=${growing} />` : growing && html`<p class="dots" role="status" aria-label=${t("is answering")}><i /><i /><i /></p>`}
+    ${e.stopped !== undefined && html`<p class="meta rowline"><${Icon} name="square" small />${e.stopped === "you" ? t("You stopped it.") : t("{0} stopped it.", e.stopped)}</p>`}
     ${e.approvals?.map((a) => html`<${Lazily} key=${a.id} load=${approval} props=${{ of: a }} />`)}
     ${text && !growing && html`<${Under} of=${e} text=${text} say=${say} />`}
   </article>`;

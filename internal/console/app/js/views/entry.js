@@ -1,6 +1,7 @@
 // One thing in a conversation, by its kind.
 
 import { html } from "../../vendor/preact.js";
+import { Icon } from "../parts/icon.js";
 import { Lazily } from "../parts/lazily.js";
 import { Markdown } from "../parts/markdown.js";
 import { day, plural, t } from "../text.js";
@@ -30,6 +31,8 @@ export function Entry({ of: e, say }) {
       return html`<p class="day new">${t("New")}</p>`;
     case "person":
       return html`<${Person} of=${e} say=${say} />`;
+    case "again":
+      return html`<p class="meta rowline" data-seq=${e.seq}><${Icon} name="rotate-cw" small />${e.who ? t("{0} asked for another answer.", e.who) : t("You asked for another answer.")}</p>`;
     case "answer":
       return html`<${Answer} of=${e} say=${say} />`;
     case "failure":
