@@ -6,6 +6,7 @@ import { get, post, remove, path } from "./api.js";
 import { keep, kept } from "./kept.js";
 import { loadList } from "./list.js";
 import { hear } from "./live.js";
+import { notifyAnswers, notifyWaiting } from "./notify.js";
 import { change, now } from "./store.js";
 import { may } from "./talk.js";
 
@@ -33,6 +34,7 @@ export function begin() {
     if (changes.has(e.event) && (e.event !== "delivery_changed" || e.state === "dead" || e.state === "dropped")) soon();
   });
   setInterval(() => document.hidden || loadWaiting(), 60_000);
+  notifyAnswers();
   if (!now().list.loaded) loadList();
   if (!now().waiting) loadWaiting();
 }
@@ -68,6 +70,7 @@ export async function loadWaiting() {
     const decided = approvals.data.filter((/** @type {Approval} */ a) => a.state !== "pending");
     const paired = pairings.data.filter((/** @type {Pairing} */ p) => !p.code && p.approved);
     settle(decided);
+    if (now().waiting) notifyWaiting(now().waiting?.items ?? [], items);
     change({ waiting: { items, decided, paired, later: later(items), settled: now().waiting?.settled ?? [], problem: undefined } });
   } catch (problem) {
     const before = now().waiting;

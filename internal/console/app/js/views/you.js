@@ -2,6 +2,7 @@
 
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { loadList } from "../list.js";
+import { canAsk } from "../notify.js";
 import { Button } from "../parts/button.js";
 import { Empty } from "../parts/empty.js";
 import { State } from "../parts/state.js";
@@ -53,7 +54,7 @@ function Cards({ of: w, unread }) {
 
 // Notify offers notifications, where the browser has them and was not asked before.
 function Notify() {
-  const [asked, ask] = useState(!("Notification" in window) || !isSecureContext || Notification.permission !== "default");
+  const [asked, ask] = useState(!canAsk());
   if (asked) return null;
   return html`<${Button} onClick=${() => Notification.requestPermission().then(() => ask(true))}>${t("Allow notifications")}<//>`;
 }
