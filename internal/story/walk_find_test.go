@@ -7,6 +7,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/api"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -51,4 +52,31 @@ func TestWalkFind(t *testing.T) {
 	w.press(kb.Escape)
 	w.click("button", "New messages")
 	w.reads("echo: Day 89 in the garden")
+}
+
+// The menu of commands leads to a message, too, and an address to one without any words.
+func TestWalkToAMessage(t *testing.T) {
+	pageKit(t)
+	d := newHouse(t, walkPlan()).start()
+	room := channels.MustKey("web:long")
+	for n := range 60 {
+		if _, err := api.PutQuestion.Call(t.Context(), d.admin, api.Question{Key: room, Text: fmt.Sprintf("Day %d of the hedgehogs", n)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inSight := func(w *walker, words string) {
+		t.Helper()
+		w.until(words+" in sight", `(() => { const e = document.querySelector(".target"); const r = e?.getBoundingClientRect(); return e?.innerText.includes("`+words+`") && r.top > 0 && r.bottom < innerHeight; })()`)
+	}
+	w := d.walker(chromium(t), d.linked())
+	w.open("/talk/web:long/5")
+	inSight(w, "Day 2 of")
+	w.open("/jobs")
+	w.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	w.until("the box has the focus", `document.activeElement.id === "command"`)
+	w.press("17")
+	w.until("a hit", `document.querySelector(".choice mark")`)
+	w.press(kb.Enter)
+	w.find("searchbox", "Search in this conversation")
+	inSight(w, "Day 17 of")
 }

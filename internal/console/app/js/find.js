@@ -3,7 +3,9 @@
 
 import { get } from "./api.js";
 import { change, now } from "./store.js";
+import { styled } from "./styled.js";
 import { jump } from "./talk.js";
+import { show } from "./target.js";
 
 /** @typedef {import("./types.js").Finding} Finding */
 
@@ -20,9 +22,31 @@ const changeFinding = (parts) => change((s) => (s.finding ? { finding: { ...s.fi
  * @param {number} [seq]
  */
 export function openFind(key, words = "", seq) {
-  if (now().finding?.key !== key || words) change({ finding: { key, words, hits: [], at: 0, loading: false } });
+  change({ finding: { key, words, hits: [], at: 0, loading: false } });
   if (words) look(words, seq);
 }
+
+// arrive goes to the message that the address of a conversation names, and marks the words by
+// which it was found.
+/**
+ * @param {string} key
+ * @param {number} seq
+ */
+export async function arrive(key, seq) {
+  const { finding, list } = now();
+  const words = finding?.key === key ? finding.words : list.words;
+  if (words) return openFind(key, words, seq);
+  await styled("find");
+  await jump(key, seq);
+  requestAnimationFrame(() => requestAnimationFrame(() => show(seq)));
+}
+
+// foundBy keeps the words by which a message was found, for the way there.
+/**
+ * @param {string} key
+ * @param {string} words
+ */
+export const foundBy = (key, words) => change({ finding: { key, words, hits: [], at: 0, loading: true } });
 
 export const closeFind = () => change({ finding: undefined });
 

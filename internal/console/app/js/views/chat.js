@@ -9,7 +9,7 @@ import { Icon } from "../parts/icon.js";
 import { Lazily } from "../parts/lazily.js";
 import { Notice } from "../parts/notice.js";
 import { useScroll } from "../scroll.js";
-import { now, useStore } from "../store.js";
+import { useStore } from "../store.js";
 import { styled } from "../styled.js";
 import { isClosed, loadEarlier, loadLater, markRead, openTalk, reload, toNewest } from "../talk.js";
 import { t } from "../text.js";
@@ -38,7 +38,7 @@ export function Chat({ of: key, at, details, hidden }) {
   }, [key]);
   const finding = useStore((s) => (s.finding?.key === key ? s.finding : undefined));
   useEffect(() => {
-    if (at !== undefined && talk?.loaded) import("../find.js").then((m) => m.openFind(key, now().list.words || now().finding?.words, at));
+    if (at !== undefined && talk?.loaded) import("../find.js").then((m) => m.arrive(key, at));
   }, [key, at, talk?.loaded]);
   const along = Boolean(talk?.head && !talk.head.own && !isClosed(talk.head));
   useEffect(() => {

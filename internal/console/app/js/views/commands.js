@@ -2,6 +2,7 @@
 
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
 import { actionsHere, actionsOf } from "../actions.js";
+import { foundBy } from "../find.js";
 import { findTalks, known, loadList } from "../list.js";
 import { network } from "../parts/avatar.js";
 import { Icon } from "../parts/icon.js";
@@ -70,6 +71,16 @@ export function Commands({ close, keys }) {
   </div>`;
 }
 
+// visit opens a conversation, at the message in which the words were found.
+/**
+ * @param {import("../types.js").Row} c
+ * @param {string} words
+ */
+function visit(c, words) {
+  if (c.hit) foundBy(c.key, words);
+  go(talkPath(c.key, c.hit?.message.seq));
+}
+
 // grouped are the choices that have these words.
 /**
  * @param {string} words
@@ -85,7 +96,7 @@ function grouped(words, found, keys) {
   const places = mine(now().me).map((p) => ({ icon: p.icon, text: t(p.title), act: () => go(`/${p.view}`) }));
   const rows = wanted.length ? [...found, ...[...now().list.pinned, ...now().list.rows].filter((c) => has({ text: titleOf(c) }))] : [...now().list.pinned, ...now().list.rows].slice(0, 5);
   const once = rows.filter((c, i) => rows.findIndex((other) => other.key === c.key) === i && c.key !== key).slice(0, most);
-  const talks = once.map((c) => ({ icon: network(c.network)[0], text: titleOf(c), extra: t(network(c.network)[1]), hit: c.hit, act: () => go(talkPath(c.key, c.hit?.message.seq)) }));
+  const talks = once.map((c) => ({ icon: network(c.network)[0], text: titleOf(c), extra: t(network(c.network)[1]), hit: c.hit, act: () => visit(c, words.trim()) }));
   return [
     [t("In this conversation"), here ? actionsOf(here).filter(has) : []],
     [t("Go to"), places.filter(has)],

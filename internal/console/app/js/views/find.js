@@ -6,6 +6,7 @@ import { Button } from "../parts/button.js";
 import { Search } from "../parts/search.js";
 import { speakUp } from "../parts/toast.js";
 import { useStore } from "../store.js";
+import { show } from "../target.js";
 import { number, t } from "../text.js";
 
 /** @param {{of: import("../types.js").Finding}} props */
@@ -39,16 +40,6 @@ export function Find({ of: f }) {
     <${Button} icon="arrow-down" kind="quiet" label=${t("The one after")} disabled=${none} onClick=${() => go(f.at + 1)} />
     <${Button} icon="x" kind="quiet" data-key="esc" label=${t("Close the search")} onClick=${closeFind} />
   </div>`;
-}
-
-// show brings a message into the middle of what is seen. Those of one answer are one.
-/** @param {number} seq */
-function show(seq) {
-  const all = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".chat [data-seq]")]);
-  const at = all.find((e) => Number(e.dataset.seq) >= seq);
-  for (const e of all) e.classList.toggle("target", e === at);
-  at?.closest("details")?.setAttribute("open", "");
-  at?.scrollIntoView({ block: "center" });
 }
 
 // mark shows the words in what is drawn. It changes nothing of it.
