@@ -92,9 +92,7 @@ func (l *Links) Redeem(ctx context.Context, secret string) (Principal, error) {
 	if err := l.tokens.put(ctx, opened); err != nil {
 		return Principal{}, err
 	}
-	who := opened.principal("")
-	who.Name = OperatorID // nobody chose the name of the token
-	return who, nil
+	return opened.principal(""), nil
 }
 
 // linkedPrefix begins the names of the pages that a link opened.

@@ -24,7 +24,7 @@ func TestLinkOpensOnePage(t *testing.T) {
 	}
 	c.forward(59 * time.Second)
 	p, err := people.NewLinks(there).Redeem(t.Context(), secret)
-	if err != nil || !p.IsOperator() || p.Scope != people.Admin || p.Token == "" || p.Name != people.OperatorID {
+	if err != nil || !p.IsOperator() || p.Scope != people.Admin || p.Token == "" || p.Name != p.Token || p.Speaker() != people.OperatorID {
 		t.Fatalf("Redeem = %+v, %v", p, err)
 	}
 	for name, tokens := range map[string]*people.Tokens{"here": here, "there": there} {
