@@ -114,6 +114,7 @@ var Table = []Rule{
 	// What people and servers send, as text.
 	{Package: "internal/webpage"},
 	{Package: "internal/sandbox"},
+	{Package: "internal/hearing"},
 	{Package: "internal/websearch", Imports: []string{"internal/webpage"}},
 	{Package: "internal/documents", Imports: []string{"internal/webpage"}},
 	{Package: "internal/backup", Imports: []string{"sessions", "channels"}},
