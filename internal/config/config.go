@@ -63,6 +63,7 @@ type Config struct {
 	Traces           Traces             `yaml:"traces"`
 	MCP              MCP                `yaml:"mcp"`
 	WebSearch        WebSearch          `yaml:"web_search"`
+	Hearing          Hearing            `yaml:"hearing"`
 
 	warnings []Problem
 	absent   Problems
@@ -382,6 +383,14 @@ type WebSearch struct {
 	Engine string `yaml:"engine" oneof:"search engines" empty:"ok" doc:"searxng (your own, without a key), brave or tavily. The words of a question go there, and nothing else does. Empty: the model is offered no search."`
 	URL    string `yaml:"url,omitempty" is:"url" empty:"ok" doc:"Where the service is. Only searxng needs it: http://127.0.0.1:8888. Its settings.yml must list json in search.formats."`
 	APIKey Secret `yaml:"api_key,omitempty" empty:"ok" doc:"Its key, for brave and tavily."`
+}
+
+// Hearing says which server writes down voice messages.
+type Hearing struct {
+	URL      string `yaml:"url" is:"url" empty:"ok" doc:"A server with OpenAI's /audio/transcriptions, up to and with /v1: https://api.openai.com/v1, or a whisper-server on this machine. Voice messages go there, and nothing else does. Empty: they are kept as files that the model cannot hear."`
+	APIKey   Secret `yaml:"api_key,omitempty" empty:"ok" doc:"Its key. Local servers need none."`
+	Model    string `yaml:"model" default:"whisper-1" doc:"The model's name on that server."`
+	Language string `yaml:"language,omitempty" doc:"The language of the words, like de or en. Empty: the server finds out."`
 }
 
 // MCP says what other agents may do that speak the Model Context Protocol.

@@ -45,6 +45,7 @@ func (v *validator) run() {
 	v.hooks()
 	v.incomingWebhooks()
 	v.webSearch(v.c.WebSearch)
+	v.plain("hearing.url", v.c.Hearing.URL, v.c.Hearing.APIKey.IsSet())
 	v.plain("traces.url", v.c.Traces.URL, len(v.c.Traces.Headers) > 0)
 	if v.c.Alerts.To != "" {
 		v.target("alerts.to", v.c.Alerts.To)
