@@ -92,6 +92,10 @@ type Attachment struct {
 	Missing string `json:"missing,omitempty"`
 	// Quoted says that it came with the message that this one replies to.
 	Quoted bool `json:"quoted,omitempty"`
+	// Seconds is how long a recording is according to the network, or 0.
+	Seconds int `json:"seconds,omitempty"`
+	// Words are what is said in a recording, or "". Only the gateway writes them.
+	Words string `json:"words,omitempty"`
 }
 
 // Deletion says who deleted a message for everybody.

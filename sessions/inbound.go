@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -109,7 +110,13 @@ func transcribed(all []channels.Attachment) []channels.Attachment {
 //
 // Tools open the file by its path. The line is safe although everything in it comes
 // from strangers.
+//
+// A recording whose words were heard is like "[voice, 0:14] the words": nobody can read
+// the file as text, and the words are all that a model needs.
 func attachmentLine(a channels.Attachment) string {
+	if a.Words != "" {
+		return spokenLine(a)
+	}
 	parts := []string{cmp.Or(OneLine(string(a.Kind), 20), "file")}
 	if a.Quoted {
 		parts[0] += " of the quoted message"
@@ -129,6 +136,18 @@ func attachmentLine(a channels.Attachment) string {
 		parts = append(parts, "file "+a.File)
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// spokenLine is the line of a recording with its words.
+func spokenLine(a channels.Attachment) string {
+	mark := cmp.Or(OneLine(string(a.Kind), 20), "recording")
+	if a.Quoted {
+		mark += " of the quoted message"
+	}
+	if a.Seconds > 0 {
+		mark += fmt.Sprintf(", %d:%02d", a.Seconds/60, a.Seconds%60)
+	}
+	return "[" + mark + "] " + Printable(a.Words)
 }
 
 // EditNote is the transcript's note about an edit or a deletion that came too late

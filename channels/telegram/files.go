@@ -140,7 +140,7 @@ var describers = []describer{
 		return "video message, " + seconds(f.Duration), &channels.Attachment{Kind: channels.AttachmentVideo, Name: fileName("", f.Duration), Type: "video/mp4", Bytes: int64(f.FileSize), Ref: f.FileID}
 	}),
 	onField(func(m *models.Message) *models.Voice { return m.Voice }, func(f *models.Voice) (string, *channels.Attachment) {
-		return "voice message, " + seconds(f.Duration), &channels.Attachment{Kind: channels.AttachmentVoice, Name: fileName("", f.Duration), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}
+		return "voice message, " + seconds(f.Duration), &channels.Attachment{Kind: channels.AttachmentVoice, Name: fileName("", f.Duration), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID, Seconds: f.Duration}
 	}),
 	onField(func(m *models.Message) *models.Audio { return m.Audio }, func(f *models.Audio) (string, *channels.Attachment) {
 		return "audio " + listed(f.Performer, f.Title, f.FileName, seconds(f.Duration)), &channels.Attachment{Kind: channels.AttachmentAudio, Name: cmp.Or(f.FileName, fileName(f.Title, f.Duration)), Type: f.MimeType, Bytes: f.FileSize, Ref: f.FileID}

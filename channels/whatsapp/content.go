@@ -85,7 +85,9 @@ func fileOf(m *waE2E.Message) (content, bool) {
 		return one(v.GetContextInfo(), "video message, "+seconds(v.GetSeconds()), v.GetCaption(), attach(channels.AttachmentVideo, "", v))
 	case m.GetAudioMessage().GetPTT():
 		v := m.GetAudioMessage()
-		return one(v.GetContextInfo(), "voice message, "+seconds(v.GetSeconds()), "", attach(channels.AttachmentVoice, "", v))
+		voice := attach(channels.AttachmentVoice, "", v)
+		voice.Seconds = int(v.GetSeconds())
+		return one(v.GetContextInfo(), "voice message, "+seconds(v.GetSeconds()), "", voice)
 	case m.GetAudioMessage() != nil:
 		v := m.GetAudioMessage()
 		return one(v.GetContextInfo(), "audio, "+seconds(v.GetSeconds()), "", attach(channels.AttachmentAudio, "", v))

@@ -24,6 +24,7 @@ func fullMessage() sessions.Message {
 		Usage:     &sessions.Usage{Input: 10, Output: 20, Cached: 5, Cost: 0.0125},
 		Attachments: []channels.Attachment{{
 			Kind: channels.AttachmentVoice, Name: "../a \"b\".ogg", Type: "audio/ogg", Bytes: 1 << 40, Ref: "secret <ref>", File: "f1", Missing: "no",
+			Seconds: 14, Words: "what was\nsaid",
 		}, {Kind: channels.AttachmentImage}},
 		Attached: attachedBy(`{"items":[{"id":"rs_1","sealed":"gAAA+/=="}]}`),
 		Extra:    map[string]json.RawMessage{"x": raw(`{"a":[1,2.5,null]}`), "y": raw(`"<z>"`)},
