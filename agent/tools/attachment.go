@@ -92,7 +92,7 @@ func (r *attachmentReader) page(ctx context.Context, k channels.Key, file string
 	}
 	head = head[:n]
 	if isDocument(head) {
-		text, err := r.documents.Text(ctx, &parts{files: r.files, key: k, file: file})
+		text, err := r.documents.Text(ctx, NewAttachmentReader(r.files, k, file))
 		if err != nil {
 			return "", fmt.Errorf("%s (%s) %w", label, channels.SizeText(size), err)
 		}
@@ -149,7 +149,12 @@ func documentPage(name, text string, offset int64, limit int) (string, error) {
 	return renderPage(name, []byte(text[offset:min(offset+int64(limit)+pageRest, size)]), offset, limit, size)
 }
 
-// parts reads a file from its beginning to its end.
+// NewAttachmentReader reads a file of k's conversation from its beginning to its end.
+func NewAttachmentReader(files Attachments, k channels.Key, file string) io.Reader {
+	return &parts{files: files, key: k, file: file}
+}
+
+// parts is such a reader.
 type parts struct {
 	files Attachments
 	key   channels.Key

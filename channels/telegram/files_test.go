@@ -41,7 +41,7 @@ func TestInboundFiles(t *testing.T) {
 			"",
 			channels.Attachment{Kind: channels.AttachmentDocument, Name: "a ../b.pdf", Type: "application/pdf", Bytes: 3_000_000_000, Ref: "d"},
 		},
-		{"voice", fields{"voice": fields{"file_id": "v", "duration": 63, "mime_type": "audio/ogg"}}, "", channels.Attachment{Kind: channels.AttachmentVoice, Name: "1m3s", Type: "audio/ogg", Ref: "v"}},
+		{"voice", fields{"voice": fields{"file_id": "v", "duration": 63, "mime_type": "audio/ogg"}}, "", channels.Attachment{Kind: channels.AttachmentVoice, Name: "1m3s", Type: "audio/ogg", Ref: "v", Seconds: 63}},
 		{"audio", fields{"audio": fields{"file_id": "a", "title": "Song", "mime_type": "audio/mpeg"}}, "", channels.Attachment{Kind: channels.AttachmentAudio, Name: "Song", Type: "audio/mpeg", Ref: "a"}},
 		{"video", fields{"video": fields{"file_id": "v", "file_name": "x.mp4", "mime_type": "video/mp4"}}, "", channels.Attachment{Kind: channels.AttachmentVideo, Name: "x.mp4", Type: "video/mp4", Ref: "v"}},
 		{"video note", fields{"video_note": fields{"file_id": "v", "duration": 5}}, "", channels.Attachment{Kind: channels.AttachmentVideo, Name: "5s", Type: "video/mp4", Ref: "v"}},
@@ -53,7 +53,7 @@ func TestInboundFiles(t *testing.T) {
 		},
 		{"sticker", fields{"sticker": fields{"file_id": "s", "emoji": "😀"}}, "", channels.Attachment{Kind: channels.AttachmentSticker, Name: "😀", Type: "image/webp", Ref: "s"}},
 		{"video sticker", fields{"sticker": fields{"file_id": "s", "is_video": true}}, "", channels.Attachment{Kind: channels.AttachmentSticker, Type: "video/webm", Ref: "s"}},
-		{"no id", fields{"voice": fields{"duration": 1}}, "", channels.Attachment{Kind: channels.AttachmentVoice, Name: "1s", Missing: "Telegram did not say where it is"}},
+		{"no id", fields{"voice": fields{"duration": 1}}, "", channels.Attachment{Kind: channels.AttachmentVoice, Name: "1s", Missing: "Telegram did not say where it is", Seconds: 1}},
 	}
 	inbox := n.run(t, n.open(t, telegram.Options{}))
 	for i, c := range cases {

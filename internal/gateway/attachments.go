@@ -20,6 +20,13 @@ type Media interface {
 	Keep(ctx context.Context, m channels.Inbound, i int, fetch func(context.Context, io.Writer) error) (channels.Attachment, error)
 }
 
+// Listener writes down voice messages.
+type Listener interface {
+	// Words returns what is said in a file of k's conversation. The error, for the
+	// operator, has none of it.
+	Words(ctx context.Context, k channels.Key, a channels.Attachment) (string, error)
+}
+
 const (
 	// fetchLimit bounds how long its files may delay a turn.
 	fetchLimit = 2 * time.Minute
@@ -88,6 +95,21 @@ func (g *Gateway) fetchOne(ctx context.Context, m channels.Inbound, i int) chann
 		a = m.Attachments[i]
 		a.Missing = "there was no time to fetch it"
 	}
+	return g.listen(ctx, m.Key, a)
+}
+
+// listen writes down what is said in a voice message. One that cannot be heard stays a
+// file: the model is told of it, the operator why.
+func (g *Gateway) listen(ctx context.Context, k channels.Key, a channels.Attachment) channels.Attachment {
+	if g.opts.Listener == nil || a.Kind != channels.AttachmentVoice || a.File == "" {
+		return a
+	}
+	words, err := g.opts.Listener.Words(ctx, k, a)
+	if err != nil {
+		g.log(k).Warn("a voice message could not be written down", "err", err)
+		return a
+	}
+	a.Words = words
 	return a
 }
 
@@ -122,7 +144,9 @@ func cleanAttachments(all []channels.Attachment) []channels.Attachment {
 		a.Name, a.Type = clipText(strings.ToValidUTF8(a.Name, "\uFFFD"), 255), clipText(strings.ToValidUTF8(a.Type, ""), 100)
 		a.Missing = clipText(strings.ToValidUTF8(a.Missing, ""), 200)
 		a.Bytes = max(a.Bytes, 0)
-		a.File = "" // only Media names it
+		a.File = ""  // only Media names it
+		a.Words = "" // and only a Listener hears them
+		a.Seconds = max(a.Seconds, 0)
 	}
 	return clean
 }

@@ -118,6 +118,56 @@ func TestFilesAreFetchedBeforeTheTurn(t *testing.T) {
 	}
 }
 
+// ear hears what the name of a file says, if it is a voice message.
+type ear struct {
+	heard []string
+	err   error
+}
+
+func (e *ear) Words(_ context.Context, k channels.Key, a channels.Attachment) (string, error) {
+	e.heard = append(e.heard, k.String()+" "+a.Name)
+	return "the words of " + a.Name, e.err
+}
+
+// What is said in a voice message is text for the model, and stays in the transcript. One
+// that cannot be heard stays a file, and the message is answered.
+func TestVoiceMessagesAreWrittenDown(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		kind channels.AttachmentKind
+		want string
+	}{
+		"heard":     {nil, channels.AttachmentVoice, "echo [voice, 0:14] the words of a.ogg"},
+		"not heard": {errors.New("hearing: it did not answer"), channels.AttachmentVoice, `echo [voice "a.ogg", audio/ogg, 3 bytes, file net_1/`},
+		"music":     {nil, channels.AttachmentAudio, `echo [audio "a.ogg", audio/ogg, 3 bytes, file net_1/`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				gives := func(_ context.Context, _ string, _ int, w io.Writer) error {
+					_, err := io.WriteString(w, "ogg")
+					return err
+				}
+				listener := &ear{err: test.err}
+				files := withFiles(t, &album{give: gives}, media.Options{MaxBytes: 1999})
+				w := start(t, func(w *world, b *gateway.Binding, o *gateway.Options) {
+					files(w, b, o)
+					o.Listener = listener
+				})
+				m := w.message("1", "")
+				m.Attachments = []channels.Attachment{{Kind: test.kind, Name: "a.ogg", Type: "audio/ogg", Ref: "r", Seconds: 14, Words: "said by the network"}}
+				w.accept(m)
+				synctest.Wait()
+				if sent := w.net.texts("1"); len(sent) != 1 || !strings.HasPrefix(sent[0], test.want) {
+					t.Errorf("sent %q, want one that begins with %q", sent, test.want)
+				}
+				if heard := len(listener.heard); heard != 1 && test.kind == channels.AttachmentVoice || heard > 1 {
+					t.Errorf("the listener heard %q", listener.heard)
+				}
+			})
+		})
+	}
+}
+
 // A turn that a crash or a postponement interrupts does not fetch again.
 func TestFilesAreFetchedOnceForATurnThatRunsTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

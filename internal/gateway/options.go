@@ -93,6 +93,8 @@ type Options struct {
 	Leaving Leaving
 	// Media keeps files. Nil: the model only sees their names.
 	Media Media
+	// Listener is nil where voice messages are not written down.
+	Listener Listener
 	// Events receives each event. Nil: nobody listens.
 	Events Events
 	// Keep, if not nil, returns notes that are stored in the commit of a turn, by which

@@ -1,0 +1,35 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"dragoman/agent/tools"
+	"dragoman/channels"
+	"dragoman/internal/gateway"
+	"dragoman/internal/hearing"
+)
+
+// listener writes down voice messages that are kept as files.
+type listener struct {
+	files tools.Attachments
+	ear   *hearing.Listener
+}
+
+// Words implements [gateway.Listener].
+func (l listener) Words(ctx context.Context, k channels.Key, a channels.Attachment) (string, error) {
+	return l.ear.Words(ctx, tools.NewAttachmentReader(l.files, k, a.File), a.Type)
+}
+
+// listening is the configured listener, or nil.
+func (d *Daemon) listening() (gateway.Listener, error) {
+	c := d.cfg.Hearing
+	if c.URL == "" {
+		return nil, nil
+	}
+	ear, err := hearing.New(hearing.Options{URL: c.URL, Key: c.APIKey.Reveal(), Model: c.Model, Language: c.Language})
+	if err != nil {
+		return nil, fmt.Errorf("app: %w", err)
+	}
+	return listener{d.files, ear}, nil
+}
