@@ -181,23 +181,24 @@ func (a *app) serveIndex(w http.ResponseWriter, r *http.Request, view string) {
 // serveFile serves a file under its versioned address, where browsers keep it for good, or
 // under its name alone.
 func (a *app) serveFile(w http.ResponseWriter, r *http.Request, name string) {
-	keep := "no-cache"
-	if rest, versioned := strings.CutPrefix(name, a.version+"/"); versioned {
-		name = rest
-		keep = "public, max-age=31536000, immutable"
-	}
+	name, versioned := strings.CutPrefix(name, a.version+"/")
 	asset, found := a.assets[name]
 	if !found {
 		http.NotFound(w, r)
 		return
 	}
-	w.Header().Set("Cache-Control", keep)
-	// These are about documents. Here they would be half of what is sent.
-	for _, header := range []string{"Content-Security-Policy", "Cross-Origin-Opener-Policy", "Referrer-Policy", "X-Frame-Options"} {
+	// These are about documents and secrets. Here they would be half of what is sent.
+	for _, header := range []string{"Content-Security-Policy", "Cross-Origin-Opener-Policy", "Cross-Origin-Resource-Policy", "Referrer-Policy", "X-Frame-Options"} {
 		if ext := path.Ext(name); ext == ".js" || ext == ".css" {
 			w.Header().Del(header)
 		}
 	}
+	if versioned {
+		w.Header().Set("Cache-Control", "max-age=31536000, immutable")
+		asset().serveOnce(w, r)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-cache")
 	asset().serve(w, r, a.version)
 }
 
@@ -217,19 +218,37 @@ func pack(kind string, plain func() []byte) *packed {
 	return &packed{kind, plain, bytes.Clone(buf.Bytes())}
 }
 
-// serve answers with the file, or with 304 if the browser has this version.
-func (p *packed) serve(w http.ResponseWriter, r *http.Request, version string) {
-	body := p.gzip
+// body is the file as this browser gets it. It sets the headers about it.
+func (p *packed) body(w http.ResponseWriter, r *http.Request) (body []byte, zipped bool) {
+	body = p.gzip
+	zipped = strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 	h := w.Header()
-	h.Set("Content-Type", p.kind)
-	h.Set("Vary", "Accept-Encoding")
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+	if zipped {
 		h.Set("Content-Encoding", "gzip")
-		h.Set("ETag", `"`+version+`-gzip"`)
 	} else {
 		body = p.plain()
-		h.Set("ETag", `"`+version+`"`)
 	}
+	h.Set("Content-Type", p.kind)
+	h.Set("Vary", "Accept-Encoding")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
+	return body, zipped
+}
+
+// serveOnce answers a browser that will not ask again. The headers for asking again would be
+// a tenth of what the first view fetches, because it has many small files.
+func (p *packed) serveOnce(w http.ResponseWriter, r *http.Request) {
+	body, _ := p.body(w, r)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // the browser notices a broken connection
+	}
+}
+
+// serve answers with the file, or with 304 if the browser has this version.
+func (p *packed) serve(w http.ResponseWriter, r *http.Request, version string) {
+	body, zipped := p.body(w, r)
+	if zipped {
+		version += "-gzip"
+	}
+	w.Header().Set("ETag", `"`+version+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }

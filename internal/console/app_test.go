@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -50,6 +51,10 @@ func TestApp(t *testing.T) {
 		got := ask(c, "GET", m[1], nil, "Accept-Encoding: gzip")
 		if got.Code != http.StatusOK || !strings.Contains(got.Header().Get("Cache-Control"), "immutable") || got.Header().Get("Content-Encoding") != "gzip" {
 			t.Errorf("the page names %s, which answers %d %v", m[1], got.Code, got.Header())
+		}
+		head := ask(c, "HEAD", m[1], nil, "Accept-Encoding: gzip")
+		if head.Body.Len() != 0 || head.Header().Get("Content-Length") != strconv.Itoa(got.Body.Len()) {
+			t.Errorf("HEAD %s = %v and %d bytes, want the length of %d", m[1], head.Header(), head.Body.Len(), got.Body.Len())
 		}
 	}
 	for _, want := range []string{`rel="modulepreload" href="/app/[0-9a-f]{12}/vendor/preact.js"`, `src="/app/[0-9a-f]{12}/js/main.js"`} {

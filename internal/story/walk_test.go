@@ -35,7 +35,7 @@ func TestWalkFirstPaint(t *testing.T) {
 	pageKit(t)
 	d := lived(t)
 	browser := chromium(t)
-	for _, path := range []string{"/talk", "/health", "/queue"} {
+	for _, path := range []string{"/talk", "/talk/telegram:72", "/health", "/queue"} {
 		w := d.walker(browser, d.linked())
 		w.open(path)
 		w.mu.Lock()

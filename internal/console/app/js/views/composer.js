@@ -14,13 +14,13 @@ import { useStore } from "../store.js";
 import { may, stop } from "../talk.js";
 import { t } from "../text.js";
 import { withQuote } from "../turns.js";
-import { Attached } from "./attached.js";
 import { ModelChip } from "./modelchip.js";
 import { titleOf } from "./row.js";
 
 /** @type {import("../types.js").Attached[]} */
 const none = [];
 const touch = matchMedia("(pointer: coarse)");
+const attached = () => import("./attached.js").then((m) => m.Attached);
 const recorder = () => import("./recorder.js").then((m) => m.Recorder);
 const canRecord = "mediaDevices" in navigator && "MediaRecorder" in window; // plain http has no microphone
 
@@ -118,7 +118,7 @@ export function Composer({ of: c, to, growing, quote = "", setQuote, editing, st
       ${others && html`<div class="as"><span>${t("Answer as")}</span><${Segments} label=${t("Answer as")} of=${[["assistant", "Dragoman"], ["me", name]]} value=${as} set=${setAs} /><span>${as === "assistant" ? t("It is kept as an answer of the assistant.") : t("Your name is put in front.")}</span></div>`}
       ${editing && html`<div class="attached"><span class="grow cut">${t("You edit an earlier message. What followed is asked anew.")}</span><${Button} icon="x" kind="quiet" label=${t("Do not edit")} onClick=${cancelEdit} /></div>`}
       ${quote && html`<div class="attached"><span class="quoted grow cut">${quote}</span><${Button} icon="x" kind="quiet" label=${t("Remove the quote")} onClick=${() => setQuote?.("")} /></div>`}
-      <${Attached} of=${files} talkKey=${c.key} />
+      ${files.length > 0 && html`<${Lazily} load=${attached} props=${{ of: files, talkKey: c.key }} />`}
       <label class="unseen" for="text">${t("Write a message")}</label>
       <textarea id="text" ref=${box} rows="1" dir="auto" enterkeyhint=${touch.matches ? "enter" : "send"} value=${draft} placeholder=${hint} onInput=${(/** @type {any} */ e) => keepDraft(c.key, e.currentTarget.value)} onKeyDown=${press} onPaste=${paste} />
       ${recording ? html`<${Lazily} load=${recorder} props=${{ give: (/** @type {File} */ file) => add([file]), close: () => { record(false); box.current?.focus(); } }} />` : html`<div class="line">
