@@ -40,3 +40,21 @@ func TestWalkRich(t *testing.T) {
 		w.picture("rich-" + theme)
 	}
 }
+
+// The details say how full the model's window is, and make room.
+func TestWalkWindow(t *testing.T) {
+	pageKit(t)
+	d := lived(t)
+	w := d.walker(chromium(t), d.linked())
+	w.open("/talk/telegram:71/details")
+	w.find("image", "The model's window: 2 %")
+	w.reads("of 100,000 tokens")
+	w.accessible("details")
+	w.picture("details-1440")
+	w.click("button", "Summarise now")
+	w.reads("It is being summarised.")
+	w.resize(360, 800)
+	w.open("/talk/telegram:71/details")
+	w.find("image", "The model's window: 2 %")
+	w.fits("details at 360")
+}

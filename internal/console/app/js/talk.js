@@ -221,6 +221,10 @@ export const again = (key, model) => post(path`conversations/${key}/again`, { id
 /** @type {(key: string) => Promise<void>} */
 export const beginAnew = (key) => post(path`conversations/${key}/new`, { id: randomID() });
 
+// summarise makes room in the model's window.
+/** @type {(key: string) => Promise<void>} */
+export const summarise = (key) => post(path`conversations/${key}/compact`, { id: randomID() });
+
 // feedback says or takes back what this person thinks of an answer.
 /**
  * @param {string} key

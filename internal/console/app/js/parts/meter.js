@@ -1,5 +1,8 @@
 import { html } from "../../vendor/preact.js";
+import { styled } from "../styled.js";
 import { t } from "../text.js";
+
+styled("meter");
 
 // Meter is how much of something is used: share is 1 for all of it.
 /** @param {{name: string, share: number, children?: any}} props */

@@ -15,6 +15,7 @@ import { Erase } from "./erase.js";
 import { Memory } from "./memory.js";
 import { titleOf } from "./row.js";
 import { Tags } from "./tags.js";
+import { Window } from "./window.js";
 
 /** @param {{of: string, alone: boolean}} props */
 export function Details({ of: key, alone }) {
@@ -44,6 +45,7 @@ function Body({ of: c }) {
       <${Kept} id="prompt" label=${t("Prompt here, instead of the configured one")} value=${c.system_prompt ?? ""} lines=${3} fixed=${fixed} save=${(/** @type {string} */ text) => save({ system_prompt: text })} />
     </section>
     ${!isClosed(c) && html`<${Memory} of=${c} fixed=${fixed} />`}
+    ${!isClosed(c) && html`<${Window} of=${c} fixed=${fixed} />`}
     <section><h2>${t("Numbers")}</h2><${Numbers} of=${c} /></section>
     <section><div class="rowline">${!isClosed(c) && html`<a class="button" href=${exportURL(c.key)} download><${Icon} name="download" small />${t("Export")}</a>`}
       ${!fixed && html`<${Button} icon="undo-2" onClick=${() => beginAnew(c.key).then(() => toast(t("A new start. What was said before is kept.")), trouble)}>${t("Start anew")}<//>`}</div>

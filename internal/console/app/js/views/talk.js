@@ -7,13 +7,14 @@ import { Empty } from "../parts/empty.js";
 import { Lazily } from "../parts/lazily.js";
 import { useStore } from "../store.js";
 import { may } from "../talk.js";
+import { styled } from "../styled.js";
 import { t } from "../text.js";
 import { Chat } from "./chat.js";
 import { List } from "./list.js";
 
 const hello = () => import("./hello.js").then((m) => m.Hello);
 const first = () => import("./first.js").then((module) => module.found());
-const details = () => import("./details.js").then((module) => module.Details);
+const details = () => Promise.all([import("./details.js"), styled("details")]).then(([module]) => module.Details);
 
 /** @param {{route: import("../router.js").Route}} props */
 export function Talk({ route }) {
