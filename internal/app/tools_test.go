@@ -34,6 +34,12 @@ func offered(t *testing.T, agent string) (names []string, prompt, log string) {
 func TestOfferedTools(t *testing.T) {
 	t.Parallel()
 	const missing = "names tools that do not exist here"
+	var always []string // what needs no configuration
+	for _, tool := range tools.Builtin(tools.Needs{}) {
+		if tool.Spec().Off == "" {
+			always = append(always, tool.Spec().Name)
+		}
+	}
 	for name, test := range map[string]struct {
 		agent string
 		want  []string
@@ -41,12 +47,13 @@ func TestOfferedTools(t *testing.T) {
 		// cannot is the beginning of what the prompt says that the model cannot do.
 		cannot string
 	}{
-		"unset":                      {"{}", tools.Names(), "", "You cannot write to other people or chats, search the web, run programs or make pictures:"},
+		"unset":                      {"{}", always, "", "You cannot write to other people or chats, search the web, run programs or make pictures:"},
 		"some":                       {"{tools: [web_fetch, time]}", []string{"time", "web_fetch"}, "", "You cannot remind anybody of something or act later, write to other people or chats, search the web, keep files, "},
 		"with a prompt of one's own": {"{tools: [remember], system_prompt: Rhyme.}", []string{"remember"}, "", "You cannot remind anybody of something or act later, "},
-		"a table":                    {"{tools: {web_fetch: ask, time: deny}}", slices.DeleteFunc(tools.Names(), func(name string) bool { return name == "time" }), "", "You cannot write to other people"},
+		"a table":                    {"{tools: {web_fetch: ask, time: deny}}", slices.DeleteFunc(slices.Clone(always), func(name string) bool { return name == "time" }), "", "You cannot write to other people"},
 		"none":                       {"{tools: []}", nil, "", "You cannot remind anybody of something or act later, write to other people or chats, search the web, open web pages, "},
 		"one that no server has":     {"{tools: [files__read, time]}", []string{"time"}, "files__read", "You cannot remind"},
+		"one that is off":            {"{tools: [web_search, time]}", []string{"time"}, "", "You cannot remind"},
 		"only such that none have":   {"{tools: [files__read]}", nil, "files__read", "You cannot remind"},
 	} {
 		t.Run(name, func(t *testing.T) {
