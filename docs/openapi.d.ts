@@ -301,7 +301,7 @@ export interface Event {
   delivery?: string;
   due?: string;
   /** see EventTypes */
-  event: "message_accepted" | "delivery_changed" | "job_done" | "turn_begun" | "turn_joined" | "text" | "thought" | "tool_begun" | "tool_ended" | "turn_done" | "settled" | "session_create" | "session_save" | "session_delete" | "session_change" | "mark_change" | "feedback_change" | "approval_change" | "job_change" | "context_compacted" | "delivery_dead" | "pairing_change" | "people_change" | "token_change" | "settings_change" | "channel_failed" | "channel_back" | "channel_change" | "measured" | "model_down" | "model_back" | "disk_full" | "hello" | "reset" | "ended";
+  event: "message_accepted" | "delivery_changed" | "job_done" | "turn_begun" | "turn_joined" | "text" | "thought" | "tool_begun" | "tool_ended" | "turn_done" | "settled" | "session_create" | "session_save" | "session_delete" | "session_change" | "mark_change" | "feedback_change" | "approval_change" | "memory_change" | "job_change" | "context_compacted" | "delivery_dead" | "pairing_change" | "people_change" | "token_change" | "settings_change" | "channel_failed" | "channel_back" | "channel_change" | "measured" | "model_down" | "model_back" | "disk_full" | "hello" | "reset" | "ended";
   generation?: string;
   id?: string;
   input_tokens?: number;

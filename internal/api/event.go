@@ -39,6 +39,7 @@ var eventTypes = []EventType{
 	passing(stream.MarkChange, "You have read or pinned a conversation, perhaps on another page: `why` is `read`, `unread`, `pinned` or `unpinned`."),
 	passing(stream.FeedbackChange, "You gave feedback about the answer of a `turn`, perhaps on another page: `why` is `up`, `down` or `removed`."),
 	passing(stream.ApprovalChange, "Somebody is asked whether a tool may run, or that was decided: `id` is the approval's, and `why` its state, `shown` or `revoked`."),
+	passing(stream.MemoryChange, "A fact of a conversation, or of the person of a private one, was remembered, changed or forgotten."),
 	passing(stream.JobChange, "A `job`, or a reminder of yours, was made, changed, paused or cancelled. Without `job`: several were."),
 	passing(stream.ContextCompacted, "A summary replaced older messages in what the model sees."),
 	passing(stream.DeliveryDead, "A delivery was given up."),

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"dragoman/channels"
@@ -115,6 +116,44 @@ func (f filing) RefusePairing(ctx context.Context, code string, now time.Time) (
 		f.publish(stream.Event{Event: stream.PairingChange, Channel: p.Channel, Why: "refused"})
 	}
 	return p, err
+}
+
+// Remember also tells who listens.
+func (f filing) Remember(ctx context.Context, scope string, n sessions.NewFact) (sessions.Kept, error) {
+	kept, err := f.crashStore.Remember(ctx, scope, n)
+	f.tellMemory(scope, err)
+	return kept, err
+}
+
+// Forget also tells who listens.
+func (f filing) Forget(ctx context.Context, scope string, id int64) error {
+	err := f.crashStore.Forget(ctx, scope, id)
+	f.tellMemory(scope, err)
+	return err
+}
+
+// PinFact also tells who listens.
+func (f filing) PinFact(ctx context.Context, scope string, id int64, pinned bool) error {
+	err := f.crashStore.PinFact(ctx, scope, id, pinned)
+	f.tellMemory(scope, err)
+	return err
+}
+
+// UndoFacts also tells who listens.
+func (f filing) UndoFacts(ctx context.Context, scope string, beside ...string) (sessions.UndoneFacts, error) {
+	undone, err := f.crashStore.UndoFacts(ctx, scope, beside...)
+	f.tellMemory(scope, err)
+	return undone, err
+}
+
+// tellMemory tells that the memory of a chat or of a person is another one, unless err says
+// that it is not. A person's is told to those who read their private chat.
+func (f filing) tellMemory(scope string, err error) {
+	_, of, _ := strings.Cut(sessions.SharedScope(scope), ":")
+	k, unknown := channels.ParseKey(of)
+	if err == nil && unknown == nil {
+		f.publish(stream.Event{Event: stream.MemoryChange, Key: k})
+	}
 }
 
 // Unpair also tells who listens.

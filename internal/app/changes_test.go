@@ -55,7 +55,7 @@ func TestChangesAreTold(t *testing.T) {
 	}
 }
 
-// Whoever runs Dragoman learns that a list is another one: of tokens, of people, of settings
+// Whoever runs Dragoman learns that a list is another one: of tokens, of people, of facts, of settings
 // and jobs.
 func TestListsAreTold(t *testing.T) {
 	t.Parallel()
@@ -96,6 +96,15 @@ func TestListsAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait("people_change")
+	restoreQueue(t, r.admin)
+	facts, err := api.ListFacts.Call(t.Context(), r.admin, api.FactsOf{Target: ownTalk})
+	if err != nil || len(facts.Data) != 1 {
+		t.Fatalf("the facts are %v, %v; want one", facts, err)
+	}
+	if err := api.Forget.Call(t.Context(), r.admin, api.Fact{Target: ownTalk, ID: facts.Data[0].ID}); err != nil {
+		t.Fatal(err)
+	}
+	wait("memory_change")
 	r.hangup <- struct{}{}
 	wait("settings_change")
 	wait("job_change")

@@ -42,6 +42,7 @@ const (
 	MarkChange       Name = "mark_change"       // somebody has read or pinned a conversation: see Person
 	ApprovalChange   Name = "approval_change"   // somebody was asked about a call, or answered: ID is the question's, Why its state
 	PairingChange    Name = "pairing_change"    // somebody asks to be let in on Channel, was let in, or shut out
+	MemoryChange     Name = "memory_change"     // what is remembered in Key, or about its person, is another thing
 	JobChange        Name = "job_change"        // a job or a reminder is another one: Job; "" for several
 	TokenChange      Name = "token_change"      // a token was made, changed, used or revoked
 	PeopleChange     Name = "people_change"     // identities became one person, or several
