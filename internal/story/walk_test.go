@@ -12,7 +12,7 @@ import (
 )
 
 // views are where the page draws something. Their daemon is lived.
-var views = []string{"/talk", "/talk/telegram:71", "/you", "/jobs", "/health", "/queue", "/channels", "/people", "/usage", "/log", "/settings"}
+var views = []string{"/talk", "/talk/telegram:71", "/you", "/jobs", "/health", "/queue", "/channels", "/people", "/people/telegram:71", "/usage", "/log", "/settings"}
 
 // firstPaint is what a browser may fetch before a view is there, in bytes on the wire.
 const firstPaint = 100_000

@@ -12,7 +12,7 @@ import { shortTime, t, wholeTime } from "../text.js";
 
 /** @param {{target: string}} props */
 export function Facts({ target }) {
-  const known = useLoad(() => facts(target), [target], ["turn_done"]);
+  const known = useLoad(() => facts(target), [target], ["memory_change"]);
   const [editing, edit] = useState(0);
   const drop = (/** @type {Remembered} */ fact) => forget(target, fact).then(() => {
     known.again();

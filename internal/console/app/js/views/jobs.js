@@ -4,6 +4,7 @@ import { html, useState } from "../../vendor/preact.js";
 import { path, post, put, remove } from "../api.js";
 import { More, usePages } from "../pages.js";
 import { Button } from "../parts/button.js";
+import { Conversation } from "../parts/conversation.js";
 import { Dialog } from "../parts/dialog.js";
 import { Empty } from "../parts/empty.js";
 import { Search } from "../parts/search.js";
@@ -11,7 +12,6 @@ import { State } from "../parts/state.js";
 import { Table } from "../parts/table.js";
 import { toast, trouble } from "../parts/toast.js";
 import { View } from "../parts/view.js";
-import { talkPath } from "../router.js";
 import { dueIn, inWords } from "../schedule.js";
 import { useStore } from "../store.js";
 import { t, wholeTime } from "../text.js";
@@ -79,9 +79,6 @@ const Nothing = ({ words, make }) => words
 /** @param {{of: string | undefined}} props */
 const Next = ({ of: at }) => (at ? html`<time title=${wholeTime(at)}>${dueIn(at)}</time>` : t("not due"));
 
-/** @param {{of: string}} props */
-const Target = ({ of: key }) => (key.includes(":") ? html`<a class=${key.length < 24 ? "whole" : ""} href=${talkPath(key)} dir="auto">${key}</a>` : key);
-
 /**
  * @param {false | ReturnType<typeof useActs>} acts
  * @param {(j: Job) => void} show
@@ -89,7 +86,7 @@ const Target = ({ of: key }) => (key.includes(":") ? html`<a class=${key.length 
 const columns = (acts, show) => [
   { title: t("Job"), kind: "wide", cell: (/** @type {Job} */ j) => html`<b dir="auto">${j.name}</b>` },
   { title: t("When"), cell: (/** @type {Job} */ j) => inWords(j.schedule) },
-  { title: t("To"), cell: (/** @type {Job} */ j) => html`<${Target} of=${j.target} />` },
+  { title: t("To"), cell: (/** @type {Job} */ j) => html`<${Conversation} of=${j.target} link />` },
   { title: t("Last time"), cell: (/** @type {Job} */ j) => (j.paused ? html`<${State} of="warn" icon="pause">${t("Paused")}<//><br /><span class="soft">${j.paused}</span>` : j.last && html`<${Last} of=${j.last} />`) },
   { title: t("Next"), kind: "num", label: true, cell: (/** @type {Job} */ j) => (j.paused ? "" : html`<${Next} of=${j.next} />`) },
   { title: t("Actions"), kind: "act below", hidden: true, cell: (/** @type {Job} */ j) => html`<span class="rowline">
@@ -102,7 +99,7 @@ const columns = (acts, show) => [
 /** @param {{of: Job, acts: ReturnType<typeof useActs>, may: boolean, change: () => void, past: () => void}} props */
 const Reminder = ({ of: j, acts, may, change, past }) => html`<li>
   <div class="grow"><b dir="auto">${title(j)}</b>
-    <p class="meta">${j.next ? html`<${Next} of=${j.next} />` : t("not due")}${j.schedule !== "once" && html` · ${j.schedule}`} · <${Target} of=${j.target} /></p>
+    <p class="meta">${j.next ? html`<${Next} of=${j.next} />` : t("not due")}${j.schedule !== "once" && html` · ${j.schedule}`} · <${Conversation} of=${j.target} link /></p>
     ${j.paused && html`<${State} of="warn" icon="pause">${t("Paused: {0}", j.paused)}<//>`}
     ${j.last && !j.paused && html`<${Last} of=${j.last} />`}</div>
   <span class="rowline">${may && html`${j.paused

@@ -5,6 +5,7 @@ import { path, post } from "../api.js";
 import { removeLater } from "../later.js";
 import { More, usePages } from "../pages.js";
 import { Button } from "../parts/button.js";
+import { Conversation } from "../parts/conversation.js";
 import { Empty } from "../parts/empty.js";
 import { Menu } from "../parts/menu.js";
 import { Search } from "../parts/search.js";
@@ -85,7 +86,7 @@ export function Queue() {
  */
 const columns = (rows, act, drop) => [
   { title: t("State"), cell: state },
-  { title: t("Conversation"), cell: (/** @type {QueueItem} */ i) => html`<b class="whole" dir="auto">${i.key}</b>` },
+  { title: t("Conversation"), cell: (/** @type {QueueItem} */ i) => html`<b><${Conversation} of=${i.key} /></b>` },
   { title: t("What"), kind: "wide", cell: (/** @type {QueueItem} */ i) => html`${kinds()[i.kind]}, ${size(i.bytes)}${i.error && html`<br /><span class="soft">${i.error}</span>`}` },
   { title: t("Age"), kind: "num", label: true, cell: (/** @type {QueueItem} */ i) => html`<time title=${wholeTime(i.at)}>${since(i.at)}</time>` },
   { title: t("Tries"), kind: "num", label: true, cell: (/** @type {QueueItem} */ i) => number(i.attempts) },
