@@ -49,6 +49,7 @@ func TestWalkFind(t *testing.T) {
 		}
 		w.until(day, is)
 	}
+	w.accessible("the search of a conversation")
 	w.press(kb.Escape)
 	w.click("button", "New messages")
 	w.reads("echo: Day 89 in the garden")

@@ -42,6 +42,11 @@ func TestWalkKeys(t *testing.T) {
 	w.reads("Red ones")
 	menu("mark as unread")
 	w.find("link", "Talk 2 unread") // nobody has opened the other one
+	w.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	w.find("combobox", "Search places, conversations and actions")
+	w.accessible("the menu of commands")
+	w.press(kb.Escape)
+	w.until("the menu to be closed", `!document.querySelector("dialog[open]")`)
 	menu("light")
 	w.until("another theme", `document.documentElement.dataset.theme === "dark"`)
 	asks[bool](w, `(document.activeElement.blur(), true)`)

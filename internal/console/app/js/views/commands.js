@@ -39,6 +39,7 @@ export function Commands({ close, keys }) {
   const groups = grouped(words, found, keys);
   const all = groups.flatMap(([, choices]) => choices);
   const choose = (/** @type {Choice} */ choice) => {
+    list.current?.closest("dialog")?.close(); // at once: what is opened next takes the focus
     close();
     choice.act();
   };
