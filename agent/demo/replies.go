@@ -24,6 +24,7 @@ const sayHelp = sayWho + "\n\nI do call the real tools, though. Try these:\n\n" 
 	"- write “buy bread” to shopping.txt\n" +
 	"- list files, and then: read shopping.txt\n" +
 	"- remember that my bicycle is green\n" +
+	"- remind me in 5 minutes to open the window\n" +
 	"- what do you remember about my bicycle?\n" +
 	"- search our conversation for bread\n" +
 	"- fetch https://example.com\n" +

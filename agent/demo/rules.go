@@ -25,11 +25,12 @@ type rule struct {
 const file = "[\"'`“]?(?P<path>[\\pL\\pN_][\\pL\\pN_./-]*\\.[\\pL\\pN]{1,8})[\"'`”]?"
 
 const (
-	sayFetched  = "I fetched {url}. It begins like this:\n\n{beginning}\n\nA real model would read it and answer your question about it; I can only show it."
-	sayWritten  = "I wrote that to {path} in the workspace. Say “read {path}” to see it.\n\n{result}"
-	sayList     = "This is in {path}:\n\n{result}"
-	sayFound    = "This was said{query}:\n\n{result}"
-	sayNotFound = "Nothing was said{query} in this conversation."
+	sayFetched   = "I fetched {url}. It begins like this:\n\n{beginning}\n\nA real model would read it and answer your question about it; I can only show it."
+	sayWritten   = "I wrote that to {path} in the workspace. Say “read {path}” to see it.\n\n{result}"
+	sayList      = "This is in {path}:\n\n{result}"
+	sayScheduled = "{sentence}\n\nSay “list my reminders” to see it. A real model understands any time, like “every Monday at nine”."
+	sayFound     = "This was said{query}:\n\n{result}"
+	sayNotFound  = "Nothing was said{query} in this conversation."
 )
 
 // rules are tried in order, and the first match wins. Narrow patterns come
@@ -52,6 +53,9 @@ var rules = []rule{
 		tool: "remember", pattern: `(?is)^(?:please\s+|can you\s+|could you\s+)?remember\b\s*(?:that\b|this\b|:)?\s*:?\s*(?P<text>.+)$`,
 		reply: "{sentence} I will know that “{text}” after a restart, too. Ask “what do you remember?” to see it.",
 	},
+	{tool: "schedule", pattern: `(?is)\bremind (?:me|us)\b.{0,10}?\bin\s+(?P<in>\d{1,4}\s*(?:m|min|minutes?|h|hours?|days?)|an hour)\s+(?:to|that|of|about)\s+(?P<text>.+)$`, reply: sayScheduled},
+	{tool: "schedule", pattern: `(?is)\bremind (?:me|us)\s+(?:to|that|of|about)\s+(?P<text>.+?)\s+in\s+(?P<in>\d{1,4}\s*(?:m|min|minutes?|h|hours?|days?)|an hour)\s*[.!]?\s*$`, reply: sayScheduled},
+	{tool: "list_jobs", pattern: `(?i)\b(?:what|which|list|show|my)\b.{0,20}\b(?:reminders?|jobs?)\b`, reply: "{result}"},
 	{tool: "search_history", pattern: `(?is)\b(?:search|look|find)\b.{0,40}\b(?:history|conversation|chat|past|earlier)\b.{0,20}?\b(?:for|about)\s+(?P<query>.+)$`, needs: "query", reply: sayFound, emptyReply: sayNotFound},
 	{tool: "search_history", pattern: `(?is)\b(?:when|what) did (?:i|we|you) (?:say|talk|mention|write)\b\s*(?:about\s+|of\s+)?(?P<query>.+)$`, needs: "query", reply: sayFound, emptyReply: sayNotFound},
 	{tool: "search_history", pattern: `(?is)^(?:please\s+)?(?:search|look)(?:\s+for)?\s+(?P<query>.+)$`, needs: "query", reply: sayFound, emptyReply: sayNotFound},
@@ -136,6 +140,8 @@ func argument(name, given string) any {
 		return unquote(given) + "\n"
 	case "text":
 		return unquote(given)
+	case "in":
+		return span(given)
 	case "query":
 		return topic(given)
 	case "id":
@@ -143,6 +149,21 @@ func argument(name, given string) any {
 		return id
 	}
 	return given
+}
+
+// span writes a length of time like "20 minutes" as tools take it: 20m.
+func span(given string) string {
+	given = strings.ToLower(given)
+	count := strings.TrimRight(given, "abcdefghijklmnopqrstuvwxyz ")
+	unit := strings.TrimSpace(given[len(count):])
+	switch {
+	case count == "": // an hour
+		return "1h"
+	case strings.HasPrefix(unit, "d"):
+		days, _ := strconv.Atoi(count) // at most 4 digits
+		return strconv.Itoa(24*days) + "h"
+	}
+	return count + unit[:1]
 }
 
 // notFolders are words that a folder pattern matches but that name no folder.
