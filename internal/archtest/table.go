@@ -91,6 +91,7 @@ var Table = []Rule{
 
 	{Package: "internal/testkit", ForTests: true},
 	{Package: "internal/testkit/pgtest", ForTests: true, Imports: []string{"internal/testkit"}},
+	{Package: "internal/testkit/chromium", ForTests: true, Imports: []string{"internal/testkit"}},
 	{Package: "internal/archtest", ForTests: true},
 	{Package: "internal/durable"},
 	{Package: "internal/lazily"},

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"dragoman/internal/api"
-	"dragoman/internal/testkit"
+	browser "dragoman/internal/testkit/chromium"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -37,26 +37,10 @@ func pageKit(t *testing.T) string {
 	return dir
 }
 
-// chromium starts one browser for a test, with more options of its command line.
+// chromium starts one browser for a test, with a microphone that beeps.
 func chromium(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-		chromedp.ExecPath(testkit.Need(t, "chromium")), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("hide-scrollbars", false),
-		chromedp.Flag("use-fake-device-for-media-stream", true), chromedp.Flag("use-fake-ui-for-media-stream", true), // a microphone that beeps
-	)
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, append(options, more...)...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil { // starts it, for every walker to share
-		t.Fatal(err)
-	}
-	return ctx
+	return browser.Start(t, append(more, chromedp.Flag("use-fake-device-for-media-stream", true), chromedp.Flag("use-fake-ui-for-media-stream", true))...)
 }
 
 // walker is somebody at the page: one tab of a browser profile of their own.
