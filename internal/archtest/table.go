@@ -151,7 +151,7 @@ var Table = []Rule{
 	// The front door knows who comes in, and nothing of what is behind it.
 	{Package: "internal/web", Imports: join(domain, "internal/people", "internal/stream", "internal/plain")},
 	// The page's files, and pictures of codes. The channel behind it is in its tests.
-	{Package: "internal/console", Imports: []string{"channels", "internal/people", "internal/plain", "internal/web"}, Tests: []string{"channels/live", "channels/markup", "channels/whatsapp"}},
+	{Package: "internal/console", Imports: []string{"internal/people", "internal/web"}, Tests: []string{"channels/markup", "internal/testkit/chromium"}},
 
 	// These know the whole house: the one that wires it, and those that run
 	// it as a whole to break or to measure it.
