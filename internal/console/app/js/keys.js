@@ -45,7 +45,7 @@ const close = () => /** @type {HTMLElement | null} */ (document.querySelector(".
  */
 function pressed(event, sheet) {
   const target = /** @type {Element} */ (event.target);
-  if (event.ctrlKey || event.metaKey || event.altKey || target.closest?.("input, textarea, select, dialog[open], [popover]")) return;
+  if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey || target.closest?.("input, textarea, select, dialog[open], [popover]")) return;
   if (event.key === "Escape") close();
   if (!letters()) return;
   const key = event.key.toLowerCase();

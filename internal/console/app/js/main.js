@@ -1,7 +1,7 @@
 // The page begins here: language, theme, what is kept, and the frame.
 
 import { html, render } from "../vendor/preact.js";
-import { kept } from "./kept.js";
+import { kept, keptNames } from "./kept.js";
 import { begin } from "./live.js";
 import { restore } from "./outbox.js";
 import { change } from "./store.js";
@@ -17,6 +17,7 @@ await speak(preferred());
 async function start() {
   try {
     await begin();
+    if (/\?room=|#channels$/.test(location.href) || keptNames("outbox.").length) (await import("./former.js")).begin();
   } catch {
     change({ online: false });
     setTimeout(start, 3000);
@@ -24,5 +25,6 @@ async function start() {
 }
 
 start();
+if (matchMedia("(pointer: coarse)").matches) import("./covered.js");
 const root = document.getElementById("app");
 if (root) render(html`<${Shell} />`, root);

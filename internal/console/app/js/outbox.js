@@ -38,7 +38,7 @@ export function keepDraft(key, text) {
 /**
  * @param {string} key
  * @param {string} text
- * @param {{as?: string, model?: string, edits?: {seq: number}, files?: import("./types.js").Unsent["files"]}} [how]
+ * @param {{id?: string, as?: string, model?: string, edits?: {seq: number}, files?: import("./types.js").Unsent["files"]}} [how]
  */
 export function say(key, text, how = {}) {
   const message = { id: randomID(), key, text, at: new Date().toISOString(), as: "message", ...how };

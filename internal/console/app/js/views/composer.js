@@ -19,6 +19,7 @@ import { titleOf } from "./row.js";
 
 /** @type {import("../types.js").Attached[]} */
 const none = [];
+const drags = ["dragover", "dragleave", "drop"]; // anywhere on the page
 const touch = matchMedia("(pointer: coarse)");
 const attached = () => import("./attached.js").then((m) => m.Attached);
 const recorder = () => import("./recorder.js").then((m) => m.Recorder);
@@ -66,6 +67,12 @@ export function Composer({ of: c, to, growing, quote = "", setQuote, editing, st
     keepDraft(c.key, editing.text);
     box.current?.focus();
   }, [editing]);
+  const dragged = useRef(/** @type {(event: DragEvent) => void} */ (() => {}));
+  useEffect(() => {
+    const hear = (/** @type {any} */ event) => dragged.current(event);
+    for (const name of drags) document.addEventListener(name, hear);
+    return () => { for (const name of drags) document.removeEventListener(name, hear); };
+  }, []);
   useEffect(() => { if (quote) box.current?.focus(); }, [quote]);
   useLayoutEffect(() => fit(box.current), [draft]);
   useWasAnswering(growing);
@@ -103,16 +110,16 @@ export function Composer({ of: c, to, growing, quote = "", setQuote, editing, st
     event.preventDefault();
     add(event.clipboardData.files);
   };
-  const drag = (/** @type {boolean} */ on) => (/** @type {DragEvent} */ event) => {
-    if (!takesFiles || !event.dataTransfer?.types.includes("Files")) return;
-    event.preventDefault();
-    setOver(on);
-    if (event.type === "drop") add(event.dataTransfer.files);
+  dragged.current = (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault(); // the browser would open them, in the place of the page
+    setOver(Boolean(takesFiles) && event.type === "dragover");
+    if (takesFiles && event.type === "drop") add(event.dataTransfer.files);
   };
   if (others && !may("operate")) return html`<p class="composer readonly">${t("You can read this conversation. To answer in it needs the scope operate.")}</p>`;
   const sends = others ? t("Send to {0}", t(network(c.network)[1])) : t("Send (Enter)");
   const hint = growing ? t("Ask the next thing. It is answered after this.") : others ? t("Write to {0}", to ?? titleOf(c)) : t("Write a message");
-  return html`<form class="composer" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); send(); }} onDragOver=${drag(true)} onDragLeave=${drag(false)} onDrop=${drag(false)}>
+  return html`<form class="composer" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); send(); }}>
     ${jump && html`<button type="button" class="button jump" onClick=${jump}><${Icon} name="arrow-down" small />${t("New messages")}</button>`}
     <div class="column"><div class="box">
       ${others && html`<div class="as"><span>${t("Answer as")}</span><${Segments} label=${t("Answer as")} of=${[["assistant", "Dragoman"], ["me", name]]} value=${as} set=${setAs} /><span>${as === "assistant" ? t("It is kept as an answer of the assistant.") : t("Your name is put in front.")}</span></div>`}
