@@ -284,8 +284,8 @@ func TestLinkingOnThePageIsAudited(t *testing.T) {
 	t.Parallel()
 	r := newPlace(t, "").run()
 	desk := r.token("desk", "", "admin")
-	for _, what := range []string{"link", "unlink"} {
-		_ = r.request("POST", "/api/channels/nothing/"+what, desk, "{}", new(any)) // it fails
+	for method, what := range map[string]string{"POST": "link", "DELETE": "unlink"} {
+		_ = r.request(method, "/api/v1/channels/nothing/link", desk, "{}", new(any)) // it fails
 		log, err := os.ReadFile(r.state("audit.log"))
 		for _, state := range []string{"begun", "failed"} {
 			want := `"action":"` + what + `","state":"` + state + `","name":"nothing","by":"desk"`

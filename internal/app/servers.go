@@ -121,7 +121,7 @@ func (d *Daemon) openServers(ctx context.Context) error {
 	}
 	d.watchAll()
 	if d.channels.web != nil {
-		console.Serve(d.door, console.Options{Chat: d.channels.web.Handler(), Accounts: accounts{d, d.links}})
+		console.Serve(d.door, d.channels.web.Handler())
 	}
 	d.door.Protect(api.Root+"/", people.Chat, verbs)
 	d.door.Open(api.HookPattern, verbs)
@@ -392,5 +392,3 @@ func (d *Daemon) listChannels() []api.Channel {
 	}
 	return list
 }
-
-var _ console.Accounts = accounts{}

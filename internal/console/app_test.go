@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"dragoman/internal/console"
 )
 
 // linked are the files that the page names.
@@ -35,7 +33,7 @@ func unpacked(t *testing.T, from *httptest.ResponseRecorder) string {
 // The address of a view, known or not, answers with the page, which names every file that it
 // needs at once. What it names is there, for good.
 func TestApp(t *testing.T) {
-	c := open(t, "", console.Options{})
+	c := open(t, "")
 	page := ask(c, "GET", "/talk", nil).Body.String()
 	for _, address := range []string{"/talk/telegram:42/details", "/talk/no/such", "/you", "/jobs", "/queue", "/channels", "/people", "/usage", "/health", "/log", "/settings"} {
 		got := ask(c, "GET", address, nil)
@@ -66,7 +64,7 @@ func TestApp(t *testing.T) {
 
 // Each file comes with its type, compressed or not, and is not sent twice.
 func TestAppFiles(t *testing.T) {
-	c := open(t, "", console.Options{})
+	c := open(t, "")
 	for name, kind := range map[string]string{
 		"js/main.js": "text/javascript; charset=utf-8", "css/base.css": "text/css; charset=utf-8", "icons.svg": "image/svg+xml",
 		"index.html": "text/html; charset=utf-8", "vendor/LICENSES.txt": "text/plain; charset=utf-8",
@@ -108,7 +106,7 @@ func TestAppFiles(t *testing.T) {
 // missing or on another line. That no text in them has a line that looks like a comment is for
 // .ci/page/comments.test.mjs, which knows the language.
 func TestComments(t *testing.T) {
-	c := open(t, "", console.Options{})
+	c := open(t, "")
 	comment := regexp.MustCompile(`^\s*(//|/\*|\*|$)|\*/$`)
 	for name, text := range sources(t) {
 		sent := strings.Split(ask(c, "GET", "/"+filepath.ToSlash(name), nil).Body.String(), "\n")

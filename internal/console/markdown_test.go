@@ -2,17 +2,37 @@ package console_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"regexp"
 	"strings"
 	"testing"
-
-	"dragoman/channels/live"
 )
 
+// rich has everything that the page draws.
+const rich = `A sundial turns the **sun's path** into hours: a rod, the *gnomon*, throws a shadow on a plate.
+
+## How it reads
+
+| Time | Shadow points | Length |
+|---|---|---:|
+| 9:00 | north-west | 2.1 m |
+| 12:00 | north | 1.4 m |
+| 15:00 | north-east | 2.1 m |
+
+1. Lean the rod by your latitude.
+2. Point it at the pole:
+   - north of the equator at the *north* pole
+   - south of it at the south pole
+3. Mark noon, then 15° for each hour.
+
+` + "```go\n// hourAngle is how far the sun has turned since noon.\nfunc hourAngle(hours float64) float64 {\n\treturn 15 * (hours - 12)\n}\n```" + `
+
+> The shadow knows nothing of time zones.
+
+More at https://example.org/sundials, or ask me to check ` + "`hourAngle(9)`" + `.`
+
 // render renders markdown with the page's renderer and returns the HTML for comparing.
-func (v *visitor) render(markdown string) string {
+func (v *tab) render(markdown string) string {
 	v.t.Helper()
 	source, err := json.Marshal(markdown)
 	if err != nil {
@@ -27,9 +47,7 @@ func (v *visitor) render(markdown string) string {
 }
 
 func TestMarkdown(t *testing.T) {
-	g := newGateway(t, "", sundial)
-	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/old")
-	v.until(connected)
+	v := visit(t)
 	for _, c := range []struct{ name, markdown, want string }{
 		{"paragraphs", "one\ntwo\n\nthree", "<p>one<br>two</p><p>three</p>"},
 		{"breaks", "a<br>b<BR />\nc `<br>`", "<p>a<br>b<br>c <code>&lt;br&gt;</code></p>"},
@@ -76,9 +94,7 @@ func TestMarkdown(t *testing.T) {
 
 // Streaming must give the same result as rendering at once.
 func TestStreamedMarkdownIsTheSame(t *testing.T) {
-	g := newGateway(t, "", sundial)
-	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/old")
-	v.until(connected)
+	v := visit(t)
 	source, err := json.Marshal(rich)
 	if err != nil {
 		t.Fatal(err)
@@ -115,26 +131,34 @@ func TestHostileMarkdownDoesNothing(t *testing.T) {
 		"- [ ] <style>body{display:none}</style>\n- <link rel=stylesheet href=//evil.example>",
 		"__proto__ constructor \u202egnp.exe\u0000\ufffe [a](https://\u202eevil.example)",
 	}
-	g := newGateway(t, "", sundial)
-	for i, text := range hostile {
-		g.put(live.Item{ID: fmt.Sprintf("in-%d", i), From: live.FromPerson, Text: text})
-		g.put(live.Item{ID: fmt.Sprintf("out-%d", i), From: live.FromDragoman, Text: text})
+	v := visit(t)
+	source, err := json.Marshal(hostile)
+	if err != nil {
+		t.Fatal(err)
 	}
-	v := visit(t, chrome(t), 360, 740, true, "http://"+g.addr+"/old")
-	v.until(connected)
-	v.until(fmt.Sprintf("%s === %d", answers, len(hostile)))
-	v.until(`(document.querySelector("main").scrollTop = 0, true)`)
-	v.fits()
-	if js[bool](v, `typeof pwned !== "undefined"`) {
-		t.Error("hostile text ran")
-	}
-	if found := js[string](v, `[...document.querySelectorAll("#messages *")].filter((e) =>
-		/^(SCRIPT|IMG|SVG|IFRAME|FORM|STYLE|LINK|BASE|OBJECT|EMBED|INPUT)$/i.test(e.tagName) ||
-		[...e.attributes].some((a) => /^on|^src|^style|^srcdoc/i.test(a.name))).map((e) => e.outerHTML).join("\n")`); found != "" {
+	found := js[string](v, `import("/app/js/markdown.js").then((m) => {
+		const all = document.createElement("main");
+		document.querySelector("main").append(all);
+		for (const text of `+string(source)+`) {
+			const e = document.createElement("div");
+			all.append(e);
+			new m.Rendered(e).update(text);
+		}
+		return [...all.querySelectorAll("*")].filter((e) =>
+			/^(SCRIPT|IMG|SVG|IFRAME|FORM|STYLE|LINK|BASE|OBJECT|EMBED|INPUT)$/i.test(e.tagName) ||
+			[...e.attributes].some((a) => /^on|^src|^style|^srcdoc/i.test(a.name))).map((e) => e.outerHTML).join("\n");
+	})`)
+	if found != "" {
 		t.Errorf("hostile text became elements:\n%s", found)
 	}
-	links := js[string](v, `[...document.querySelectorAll("#messages a")].map((a) => a.protocol + " " + a.rel + " " + a.target).join("\n")`)
+	if js[bool](v, `new Promise((done) => setTimeout(() => done(typeof pwned !== "undefined"), 100))`) {
+		t.Error("hostile text ran")
+	}
+	links := js[string](v, `[...document.querySelectorAll("main main a")].map((a) => a.protocol + " " + a.rel + " " + a.target).join("\n")`)
 	fine := regexp.MustCompile(`^(https?|mailto): noopener noreferrer nofollow _blank$`)
+	if links == "" {
+		t.Error("none of the texts has a link")
+	}
 	for line := range strings.Lines(links) {
 		if !fine.MatchString(strings.TrimSpace(line)) {
 			t.Errorf("a link is %q", line)
@@ -171,7 +195,7 @@ func TestHostileMarkdownDoesNothing(t *testing.T) {
 }
 
 // rendering returns how many milliseconds the page needs to render text.
-func (v *visitor) rendering(text string) float64 {
+func (v *tab) rendering(text string) float64 {
 	v.t.Helper()
 	source, err := json.Marshal(text)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"dragoman/internal/console"
 )
 
-// The page obeys its own policy: nothing inline, nothing from other sites, and no way to turn
-// text into markup.
+// The page and the login obey their own policy: nothing inline, nothing from other sites, and
+// no way to turn text into markup. What they name is there.
 func TestPage(t *testing.T) {
-	c := open(t, "", console.Options{})
-	page := ask(c, "GET", "/old", nil)
+	c := open(t, "")
+	page := ask(c, "GET", "/talk", nil)
 	policy := page.Header().Get("Content-Security-Policy")
 	for _, want := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "require-trusted-types-for 'script'"} {
 		if !strings.Contains(policy, want) {
@@ -23,40 +23,52 @@ func TestPage(t *testing.T) {
 	if strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") {
 		t.Errorf("Content-Security-Policy = %q has holes", policy)
 	}
-	pages := map[string]string{"/old": page.Body.String(), "/login": ask(open(t, token, console.Options{}), "GET", "/login", nil).Body.String()}
+	pages := map[string]string{"/talk": page.Body.String(), "/login": ask(open(t, token), "GET", "/login", nil).Body.String()}
 	local := regexp.MustCompile(`(?:src|href)="([^"]*)"`)
 	for name, body := range pages {
 		if regexp.MustCompile(`<script[^>]*>[^<]|\son\w+="|\sstyle="|<style`).MatchString(body) {
 			t.Errorf("%s has something inline", name)
 		}
 		for _, ref := range local.FindAllStringSubmatch(body, -1) {
-			if strings.HasPrefix(ref[1], "#") {
-				continue
-			}
 			if got := ask(c, "GET", ref[1], nil); got.Code >= 400 || got.Header().Get("Content-Type") == "" {
 				t.Errorf("%s refers to %s, which answers %d %q", name, ref[1], got.Code, got.Header().Get("Content-Type"))
 			}
 		}
 	}
-	sinks := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc`)
-	imports := regexp.MustCompile(`from "(\./[a-z]+\.js)"`)
-	for _, name := range []string{"app", "channels", "composer", "conversation", "files", "linking", "outbox", "stream"} {
-		got := ask(c, "GET", "/assets/"+name+".js", nil)
-		if got.Code != 200 || got.Header().Get("Content-Type") != "text/javascript; charset=utf-8" {
-			t.Errorf("%s.js = %d %q", name, got.Code, got.Header().Get("Content-Type"))
+}
+
+// The bare address leads to the first view, also with what links to the former page had in
+// their addresses. Browsers keep what follows a "#".
+func TestBareAddress(t *testing.T) {
+	c := open(t, "")
+	for address, want := range map[string]string{"/": "/talk", "/?room=work": "/talk?room=work"} {
+		if got := ask(c, "GET", address, nil); got.Code != http.StatusFound || got.Header().Get("Location") != want {
+			t.Errorf("GET %s = %d, leads to %q, want %q", address, got.Code, got.Header().Get("Location"), want)
 		}
-		if found := sinks.FindString(got.Body.String()); found != "" {
-			t.Errorf("%s.js uses %s", name, found)
+	}
+	if got := ask(c, "GET", "/favicon.ico", nil); got.Code != 200 || got.Header().Get("Content-Type") != "image/svg+xml" {
+		t.Errorf("GET /favicon.ico = %d %q", got.Code, got.Header().Get("Content-Type"))
+	}
+}
+
+// The page can be installed: its manifest names icons that are there, and where it begins.
+func TestManifest(t *testing.T) {
+	c := open(t, "")
+	got := ask(c, "GET", "/app/dragoman.webmanifest", nil)
+	if got.Code != 200 || got.Header().Get("Content-Type") != "application/manifest+json" || !strings.Contains(got.Body.String(), `"start_url": "/"`) {
+		t.Errorf("the manifest = %d %q %s", got.Code, got.Header().Get("Content-Type"), got.Body)
+	}
+	icons := regexp.MustCompile(`"src": "([^"]+)"`).FindAllStringSubmatch(got.Body.String(), -1)
+	if len(icons) != 3 {
+		t.Errorf("the manifest names %d icons, want 3", len(icons))
+	}
+	for _, m := range icons {
+		if icon := ask(c, "GET", "/app/"+m[1], nil); icon.Code != 200 || !strings.HasPrefix(icon.Header().Get("Content-Type"), "image/") {
+			t.Errorf("the icon %s = %d %q", m[1], icon.Code, icon.Header().Get("Content-Type"))
 		}
-		for _, m := range imports.FindAllStringSubmatch(got.Body.String(), -1) {
-			if ask(c, "GET", "/assets/"+m[1][2:], nil).Code != 200 {
-				t.Errorf("%s.js imports %s, which is not there", name, m[1])
-			}
-		}
-		tag := got.Header().Get("ETag")
-		if again := ask(c, "GET", "/assets/"+name+".js", nil, "If-None-Match: "+tag); again.Code != http.StatusNotModified {
-			t.Errorf("%s.js with its ETag = %d, want 304", name, again.Code)
-		}
+	}
+	if !strings.Contains(ask(c, "GET", "/talk", nil).Body.String(), `rel="manifest" href="/app/`) {
+		t.Error("the page does not name its manifest")
 	}
 }
 

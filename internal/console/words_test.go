@@ -10,9 +10,7 @@ import (
 // TestNothingIsDropped: whatever the Markdown, every word of an answer is on
 // the page, and in order.
 func TestNothingIsDropped(t *testing.T) {
-	g := newGateway(t, "", sundial)
-	v := visit(t, chrome(t), 800, 600, false, "http://"+g.addr+"/old")
-	v.until(connected)
+	v := visit(t)
 	answers := channeltest.NastyAnswers(400)
 	var texts []string
 	for _, a := range answers {

@@ -159,8 +159,8 @@ func (w *whatsapp) look(c condition, got api.ChannelStatus) (wrong []string) {
 	gauges := regexp.MustCompile(`(?m)^dragoman_channel_state\{channel="whatsapp".*$`).FindAllString(body, -1)
 	want := fmt.Sprintf(`dragoman_channel_state{channel="whatsapp",state="%s"} 1`, word)
 	not(len(gauges) == 1 && gauges[0] == want, "the metrics say %q, want %q alone", gauges, want)
-	_, body = w.read("/api/channels")
-	not(strings.Contains(body, `"name":"whatsapp","type":"whatsapp","linkable":true,"state":"`+string(c.state)+`"`), "the page lists %s, want %+v", body, c)
+	_, body = w.read("/api/v1/channels")
+	not(strings.Contains(body, `"name":"whatsapp","type":"whatsapp","linkable":true,"linked":`+fmt.Sprint(c.reason != string(channels.ReasonPairing))+`,"state":"`+string(c.state)+`"`), "the page lists %s, want %+v", body, c)
 	return wrong
 }
 
@@ -224,8 +224,10 @@ var codeForm = regexp.MustCompile(`[0-9A-Z]{4}-[0-9A-Z]{4}`)
 
 // pageLine is what the page is told while it links.
 type pageLine struct {
-	QR                   any
-	Code, Account, Error string
+	Picture       any
+	Code, Account string
+	Failure       struct{ Error string }
+	Error         struct{ Message string } // a refusal, in place of lines
 }
 
 // linking begins to link as the page does, and returns what it is told.
@@ -236,8 +238,8 @@ func (w *whatsapp) linking(ctx context.Context, phone string) (next func() pageL
 	if err != nil {
 		t.Fatal(err)
 	}
-	body := strings.NewReader(fmt.Sprintf(`{"phone": %q}`, phone))
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.Listen+"/api/channels/whatsapp/link", body)
+	body := strings.NewReader(fmt.Sprintf(`{"phone": %q, "picture": true}`, phone))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.Listen+api.Root+"/channels/whatsapp/link", body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,15 +390,15 @@ func TestWhatsAppLinkingEnds(t *testing.T) {
 	w.begin()
 	ctx, cancel := context.WithTimeout(t.Context(), most)
 	defer cancel()
-	if l := w.linking(ctx, "0170 123")(); !strings.HasPrefix(l.Error, "The number must be complete") {
+	if l := w.linking(ctx, "0170 123")(); !strings.HasPrefix(l.Error.Message, "the number must be complete") {
 		t.Errorf("a number that is none gets %+v", l)
 	}
 	page := w.linking(ctx, "")
-	if l := page(); l.QR == nil {
+	if l := page(); l.Picture == nil {
 		t.Fatalf("the page is told %+v, want a picture", l)
 	}
 	w.login()
-	if l := page(); l.Error != "Linking continues in another terminal or page" {
+	if l := page(); l.Failure.Error != "linking continues in another terminal or page" {
 		t.Errorf("the page whose code was replaced is told %+v", l)
 	}
 	w.sees(connected)
@@ -404,7 +406,7 @@ func TestWhatsAppLinkingEnds(t *testing.T) {
 	page = w.linking(ctx, "")
 	page()
 	w.end(syscall.SIGTERM)
-	if l := page(); l.Error != "The daemon is stopping" {
+	if l := page(); l.Failure.Error != "the daemon is stopping" {
 		t.Errorf("the page of a daemon that stops is told %+v", l)
 	}
 }
