@@ -1,5 +1,5 @@
 // Package sandbox runs what reads foreign files in a process of its own: a child, which
-// is this program again.
+// is this program again. And it runs commands, locked in.
 //
 // The promise: whatever a file does to its reader, the daemon goes on. A child has no
 // environment, no files but its input and its output, and limits: memory, time of the
@@ -20,8 +20,29 @@
 // wrote: a child may read what the daemon may read, because our own code asks for
 // nothing.
 //
-// Goroutines: [Run] has those of os/exec, which end before it returns. It may be called
-// from several.
+// # Commands
+//
+// [Exec] runs a shell's line that somebody else wrote. The promise: it changes only the
+// folder that it is given, reads nothing of this machine but that folder and installed
+// programs, reaches no other process and no network, and nothing that it began outlives it.
+// A helper, this program again, moves into namespaces and a root of its own, gives up its
+// rights, is bound by Landlock and by a filter of system calls, and becomes the shell.
+// [SelfTest] tries to escape first; where one way is open, or a part is missing, no
+// command should run. Nothing is best effort.
+//
+//	the command fails                 its exit code, and what it printed
+//	it takes too long, prints a lot   Result.Ended says so; all of it is killed
+//	a limit stops a process of it     whatever that process makes of it: 1 GiB of
+//	                                  addresses and 64 MiB a file each, 256 processes
+//	the system lacks a part           Closed, a sentence
+//	the caller's context ends         the context's cause; all of it is killed
+//	the daemon dies                   the kernel kills all of it
+//
+// Not bounded: the memory of all processes together, and the bytes in the folder. There is
+// no /proc inside. Root is refused, because no limit of processes binds root.
+//
+// Goroutines: [Run] and [Exec] have those of os/exec, which end before they return. Both may
+// be called from several.
 package sandbox
 
 import (
@@ -58,9 +79,10 @@ func (s Said) Error() string { return string(s) }
 // people.
 type Work func(in io.Reader, out io.Writer) error
 
-// Main does a child's work, if this process is a child, and then does not return. Call
-// it first in main.
+// Main does a child's work, if this process is a child or the helper of a command, and then
+// does not return. Call it first in main.
 func Main(works map[string]Work) {
+	enter(os.Args)
 	if len(os.Args) != 3 || os.Args[1] != childWord {
 		return
 	}

@@ -1,0 +1,170 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// Limits of a command.
+const (
+	// MostTime is how long a command may run.
+	MostTime = time.Minute
+	// MostShown is how many bytes of its output are kept, from the beginning and the end.
+	MostShown = 64 << 10
+	// MostCommands is how many commands run at once; others wait.
+	MostCommands = 2
+
+	mostOutput  = 64 << 20 // bytes: a command that prints more is ended
+	commandWord = "sandbox-exec"
+	probeWord   = "sandbox-probe"
+	toldFile    = 3 // a helper says there why it cannot begin; a command's start closes it
+)
+
+// Closed is the sentence that says why commands cannot run here.
+type Closed string
+
+func (c Closed) Error() string { return string(c) }
+
+// Command is a line for a shell.
+type Command struct {
+	// Line is what sh runs.
+	Line string
+	// Dir is the folder that the command sees as /work, and may change. It is a path of
+	// this machine without links that others can change.
+	Dir string
+	// Timeout is how long it may take, at most [MostTime]; 0 is that.
+	Timeout time.Duration
+}
+
+// Result is what a command left.
+type Result struct {
+	// Output is what it printed, errors too, at most [MostShown] bytes and a line that says
+	// how much was left out.
+	Output string
+	// Code is its exit code, or -1 if it was ended.
+	Code int
+	// Ended says in words which limit ended it; "" if it ended by itself.
+	Ended string
+}
+
+var (
+	errTime   = errors.New("it took too long")
+	errOutput = errors.New("it printed more than 64 MiB")
+)
+
+// environment is all that a command finds there.
+var environment = []string{"PATH=/usr/bin:/bin:/usr/sbin:/sbin", "HOME=/tmp", "TMPDIR=/tmp", "LANG=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1"}
+
+// commands has a place for each command that may run.
+var commands = make(chan struct{}, MostCommands)
+
+// Exec runs a command with nothing of this machine but its programs, and ends all that it
+// began. A command that fails, or that a limit ends, is a Result; the error is the caller's
+// cause, or a [Closed]. Ask [SelfTest] first.
+func Exec(ctx context.Context, c Command) (Result, error) {
+	select {
+	case commands <- struct{}{}:
+		defer func() { <-commands }()
+	case <-ctx.Done():
+		return Result{}, context.Cause(ctx)
+	}
+	if c.Timeout <= 0 || c.Timeout > MostTime {
+		c.Timeout = MostTime
+	}
+	timed, cancel := context.WithTimeoutCause(ctx, c.Timeout, errTime)
+	defer cancel()
+	inner, end := context.WithCancelCause(timed)
+	defer end(nil)
+	out := &ends{most: mostOutput, full: func() { end(errOutput) }}
+	code, err := inside(inner, c.Dir, out, commandWord, c.Line)
+	switch why := context.Cause(inner); {
+	case ctx.Err() != nil:
+		return Result{}, context.Cause(ctx)
+	case errors.Is(why, errTime), errors.Is(why, errOutput):
+		return Result{Output: out.String(), Code: -1, Ended: why.Error()}, nil
+	case err != nil:
+		return Result{}, err
+	}
+	return Result{Output: out.String(), Code: code}, nil
+}
+
+// inside runs this program's helper in namespaces of its own, and returns the exit code of
+// what the helper became.
+func inside(ctx context.Context, dir string, out io.Writer, args ...string) (int, error) {
+	attr, err := namespaces()
+	if err != nil {
+		return 0, err
+	}
+	program, err := self()
+	if err != nil {
+		return 0, fmt.Errorf("sandbox: find this program: %w", err)
+	}
+	told, tells, err := os.Pipe()
+	if err != nil {
+		return 0, fmt.Errorf("sandbox: make a pipe: %w", err)
+	}
+	defer told.Close()
+	child := exec.CommandContext(ctx, program)
+	child.Args = append([]string{"dragoman"}, args...)
+	child.Env = environment
+	child.Dir = dir
+	child.Stdout = out
+	child.Stderr = out // the same writer: os/exec gives both one pipe
+	child.ExtraFiles = []*os.File{tells}
+	child.SysProcAttr = attr
+	child.WaitDelay = time.Second
+	err = child.Start()
+	tells.Close()
+	if err != nil {
+		return 0, Closed(fmt.Sprintf("the system does not allow a namespace for its user (%v)", err))
+	}
+	said, readErr := io.ReadAll(io.LimitReader(told, mostSaid))
+	err = child.Wait()
+	switch {
+	case len(said) > 0:
+		return 0, Closed(said)
+	case readErr != nil:
+		return 0, fmt.Errorf("sandbox: hear from the helper: %w", readErr)
+	case errors.Is(err, exec.ErrWaitDelay):
+		return 0, errors.New("sandbox: something outlived its command")
+	case child.ProcessState == nil:
+		return 0, fmt.Errorf("sandbox: wait for a command: %w", err)
+	}
+	return child.ProcessState.ExitCode(), nil
+}
+
+// ends keeps the beginning and the end of what is written, [MostShown] bytes together.
+type ends struct {
+	head, tail  []byte
+	count, most int64
+	full        func() // called once more than most was written
+}
+
+func (e *ends) Write(p []byte) (int, error) {
+	e.count += int64(len(p))
+	if e.count > e.most {
+		e.full()
+	}
+	keep := min(len(p), MostShown/2-len(e.head))
+	e.head = append(e.head, p[:keep]...)
+	e.tail = append(e.tail, p[keep:]...)
+	if len(e.tail) > MostShown {
+		e.tail = append(e.tail[:0], e.tail[len(e.tail)-MostShown/2:]...)
+	}
+	return len(p), nil
+}
+
+// String is what was kept, with a line where something is missing.
+func (e *ends) String() string {
+	tail := e.tail[max(0, len(e.tail)-MostShown/2):]
+	left := e.count - int64(len(e.head)+len(tail))
+	if left == 0 {
+		return string(e.head) + string(tail)
+	}
+	return fmt.Sprintf("%s\n[%d bytes left out]\n%s", e.head, left, tail)
+}

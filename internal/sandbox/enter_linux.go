@@ -1,0 +1,149 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// leastLandlock is the oldest Landlock that keeps signals and abstract sockets in.
+const leastLandlock = 6
+
+// Limits of each process of a command.
+var commandLimits = []struct {
+	what int
+	most uint64
+}{
+	{unix.RLIMIT_CORE, 0},
+	{unix.RLIMIT_MEMLOCK, 0},
+	{unix.RLIMIT_NOFILE, 256},
+	{unix.RLIMIT_CPU, 60}, // seconds
+	{unix.RLIMIT_FSIZE, 64 << 20},
+	{unix.RLIMIT_NPROC, 256}, // of all processes together
+	{unix.RLIMIT_AS, 1 << 30},
+}
+
+// namespaces are what a command has for itself. Inside, the daemon's user is 0: mapped to
+// itself it would lose the right to mount at the helper's start.
+func namespaces() (*syscall.SysProcAttr, error) {
+	if os.Geteuid() == 0 || os.Getuid() == 0 {
+		return nil, Closed("Dragoman runs as root, whom no limit of processes binds: let it run as a user of its own")
+	}
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return nil, Closed("this kernel has no Landlock")
+	}
+	if abi < leastLandlock {
+		return nil, Closed(fmt.Sprintf("this kernel's Landlock is version %d, and %d is needed (Linux 6.12)", abi, leastLandlock))
+	}
+	return &syscall.SysProcAttr{
+		Setsid:    true,
+		Pdeathsig: syscall.SIGKILL,
+		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID |
+			unix.CLONE_NEWNET | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}},
+	}, nil
+}
+
+// enter is the helper: it locks its own process in and becomes the command. It does not
+// return if args are a helper's.
+func enter(args []string) {
+	if len(args) != 3 || args[1] != commandWord && args[1] != probeWord {
+		return
+	}
+	// All that follows binds one thread, the one that becomes the command.
+	runtime.LockOSThread()
+	debug.SetGCPercent(-1)
+	if os.Getpid() != 1 { // somebody typed it: these would be the mounts of everybody
+		fmt.Fprintln(os.Stderr, "dragoman: "+args[1]+" is for Dragoman itself")
+		os.Exit(exitSaid)
+	}
+	err := confine()
+	if err == nil && args[1] == probeWord {
+		fmt.Print(strings.Join(probe(), "\n"))
+		os.Exit(0)
+	}
+	if err == nil {
+		err = become("/bin/sh", "sh", "-c", args[2])
+	}
+	_, _ = unix.Write(toldFile, []byte(err.Error()))
+	os.Exit(exitSaid)
+}
+
+// confine locks this thread in. What needs rights comes first, then they are given up.
+func confine() error {
+	for _, step := range []struct {
+		what string
+		do   func() error
+	}{
+		{"offer itself to the killer of processes", func() error { return os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) }},
+		{"name the machine", func() error { return unix.Sethostname([]byte("sandbox")) }},
+		{"make its root", makeRoot},
+		{"close files", func() error { return unix.CloseRange(toldFile, ^uint(0)>>32, unix.CLOSE_RANGE_CLOEXEC) }},
+		{"give up rights", dropRights},
+		{"refuse new rights", func() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }},
+		{"ask Landlock", landlock},
+		{"filter system calls", filterCalls},
+	} {
+		if err := step.do(); err != nil {
+			return fmt.Errorf("the sandbox could not %s: %w", step.what, err)
+		}
+	}
+	return nil
+}
+
+// lockedBits: no user is root, and nothing of that can be changed any more.
+const lockedBits = 0x2f // SECBIT_NOROOT, NO_SETUID_FIXUP and the locks, KEEP_CAPS_LOCKED
+
+// dropRights gives up what the namespace granted.
+func dropRights() error {
+	if err := unix.Prctl(unix.PR_SET_SECUREBITS, lockedBits, 0, 0, 0); err != nil {
+		return err
+	}
+	for right := uintptr(0); ; right++ {
+		err := unix.Prctl(unix.PR_CAPBSET_DROP, right, 0, 0, 0)
+		if err == unix.EINVAL && right > unix.CAP_AUDIT_READ {
+			break // there are no more
+		}
+		if err != nil {
+			return err
+		}
+	}
+	var none [2]unix.CapUserData
+	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
+}
+
+// become sets the limits and replaces this program. Go's runtime dies of these limits now
+// and then, so nothing is allocated after the first of them.
+func become(path string, args ...string) error {
+	file, err := unix.BytePtrFromString(path)
+	if err != nil {
+		return err
+	}
+	argv, err := syscall.SlicePtrFromStrings(args)
+	if err != nil {
+		return err
+	}
+	env, err := syscall.SlicePtrFromStrings(os.Environ())
+	if err != nil {
+		return err
+	}
+	for _, l := range commandLimits {
+		r := unix.Rlimit{Cur: l.most, Max: l.most}
+		_, _, errno := unix.RawSyscall6(unix.SYS_PRLIMIT64, 0, uintptr(l.what), uintptr(unsafe.Pointer(&r)), 0, 0, 0)
+		if errno != 0 {
+			return errno
+		}
+	}
+	_, _, errno := unix.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(file)), uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&env[0])))
+	return errno
+}
