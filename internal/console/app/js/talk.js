@@ -3,10 +3,12 @@
 import { get, patch, path, post, put, randomID, remove, Refused } from "./api.js";
 import { changeRow, known, listed, listSoon } from "./list.js";
 import { route } from "./router.js";
+import { place } from "./scroll.js";
 import { change, changeTalk, now } from "./store.js";
 import { withBeginning } from "./written.js";
 
 const pageSize = 50;
+const mostDrawn = 400; // messages; what is farther from the reader is forgotten, and read again when they come there
 const keptLive = 30; // turns
 
 /** @type {() => import("./types.js").Talk} */
@@ -26,13 +28,14 @@ export async function reload(key) {
   try {
     const met = known(key) || isRoom(key) ? undefined : await get(path`conversations/${key}`); // else all would be refused
     if (isClosed(met ?? known(key))) return changeTalk(key, { head: met ?? known(key), loaded: true });
-    const [messages, feed, running, approvals] = await Promise.all([
+    const [messages, feed, running, approvals, there] = await Promise.all([
       get(path`conversations/${key}/messages`, { limit: pageSize }),
       get(path`conversations/${key}/feed`, { limit: pageSize }).catch(nothing),
       get(path`conversations/${key}/running`),
       get("approvals", { key, limit: 20 }).catch(nothing),
+      met ?? (known(key) && get(path`conversations/${key}`).catch(noConversation)),
     ]);
-    const head = met ?? (messages.data.length === 0 && isRoom(key) && !known(key) ? undefined : await get(path`conversations/${key}`).catch(noConversation));
+    const head = there || (messages.data.length === 0 && isRoom(key) ? undefined : await get(path`conversations/${key}`).catch(noConversation));
     const talk = now().talks[key];
     if (!talk) return;
     if (talk.later) { // an older place is shown, which stays
@@ -42,11 +45,14 @@ export async function reload(key) {
     const first = messages.data[0]?.seq ?? 0;
     const above = talk.messages.filter((m) => m.seq < first);
     const joined = above.length > 0 && above.at(-1)?.seq === first - 1;
+    const all = joined ? [...above, ...messages.data] : messages.data;
+    const kept = place.atEnd ? all.slice(-mostDrawn) : all;
+    const cut = kept.length < all.length;
     changeTalk(key, {
       head, running, approvals: approvals.data, dead: await givenUp(key, head), loaded: true, problem: undefined,
-      messages: joined ? [...above, ...messages.data] : messages.data,
-      earlier: joined ? talk.earlier : messages.next,
-      feed: merged(talk.feed, feed.data),
+      messages: kept,
+      earlier: cut ? String(kept[0].seq) : joined ? talk.earlier : messages.next,
+      feed: merged(cut ? talk.feed.filter((f) => Date.parse(f.at) >= Date.parse(kept[0].at)) : talk.feed, feed.data),
       newFrom: talk.loaded ? talk.newFrom : firstNew(head, messages.data),
     });
     dropLive(running);
@@ -141,8 +147,10 @@ export async function loadEarlier(key) {
     const page = await get(path`conversations/${key}/messages`, { before: talk.earlier, limit: pageSize });
     const before = talk.feed[0]?.seq;
     const feed = before > 1 ? await get(path`conversations/${key}/feed`, { before, limit: 100 }).catch(nothing) : nothing();
+    const all = [...page.data, ...now().talks[key].messages];
+    const kept = all.slice(0, mostDrawn);
     changeTalk(key, {
-      messages: [...page.data, ...now().talks[key].messages], earlier: page.next, loading: false,
+      messages: kept, earlier: page.next, later: kept.length < all.length ? String(kept.at(-1).seq) : talk.later, loading: false,
       feed: [...feed.data, ...now().talks[key].feed],
     });
   } catch {
@@ -172,7 +180,9 @@ export async function loadLater(key) {
   changeTalk(key, { loading: true });
   try {
     const page = await get(path`conversations/${key}/messages`, { after: talk.later, limit: pageSize });
-    changeTalk(key, { messages: [...now().talks[key].messages, ...page.data], later: page.next, loading: false });
+    const all = [...now().talks[key].messages, ...page.data];
+    const kept = all.slice(-mostDrawn);
+    changeTalk(key, { messages: kept, earlier: kept.length < all.length ? String(kept[0].seq) : talk.earlier, later: page.next, loading: false });
     if (!page.next) await reload(key);
   } catch {
     changeTalk(key, { loading: false }); // the button is still there

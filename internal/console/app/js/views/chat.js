@@ -54,7 +54,7 @@ export function Chat({ of: key, at, details, hidden }) {
   const head = row ?? /** @type {import("../types.js").Conversation} */ ({ key, network: key.split(":")[0], own: !talk?.head, message_count: 0 });
   const entries = talk?.loaded && me ? entriesOf(talk, unsent.filter((m) => m.key === key), me) : [];
   const growing = entries.some((e) => e.growing);
-  const scroll = useScroll(talk?.loaded ?? false, entries.at(-1)?.id ?? "");
+  const scroll = useScroll(talk?.loaded ?? false, entries.at(-1)?.id ?? "", Boolean(talk?.later));
   const them = head.group ? t("The group") : talk?.messages.findLast((m) => m.role === "user" && m.name && m.via !== "reply")?.name ?? titleOf(head);
   const end = () => (talk?.later ? toNewest(key).then(scroll.toEnd) : scroll.toEnd());
   const Frame = hidden ? "section" : "main";
@@ -64,7 +64,7 @@ export function Chat({ of: key, at, details, hidden }) {
     <${ChatHead} of=${head} growing=${growing} details=${details} />
     ${along && html`<p class="readalong"><${Icon} name="eye" small /><span>${t("You read along. {0} does not see that, and nothing is marked as read.", them)}</span></p>`}
     ${finding && html`<${Lazily} load=${find} props=${{ of: finding }} />`}
-    <div class="scroll" ref=${scroll.box} onScroll=${() => scroll.moved(() => loadEarlier(key))} tabindex="0" role="log" aria-label=${t("Messages")} aria-live="off">
+    <div class="scroll" ref=${scroll.box} onScroll=${() => scroll.moved(() => loadEarlier(key), () => loadLater(key))} tabindex="0" role="log" aria-label=${t("Messages")} aria-live="off">
       <div class="column">
         ${talk?.problem && html`<${Notice} of="bad"><b>${t("This conversation could not be loaded.")}</b> ${"status" in talk.problem ? talk.problem.message : t("Dragoman cannot be reached.")}<div class="actions"><${Button} onClick=${() => reload(key)}>${t("Retry")}<//></div><//>`}
         ${!talk?.loaded && html`<${Bones} of=${4} />`}
