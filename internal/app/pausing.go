@@ -48,7 +48,7 @@ func (b *beats) pause(ctx context.Context, job string, on bool) error {
 		return fmt.Errorf("app: pause the job %.80q: %w", job, sessions.ErrNotFound)
 	}
 	who, _ := people.From(ctx)
-	data, err := json.Marshal(pausing{By: who.Name, At: time.Now()})
+	data, err := json.Marshal(pausing{By: who.ID, At: time.Now()})
 	if err != nil {
 		return err
 	}

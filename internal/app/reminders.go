@@ -112,7 +112,7 @@ func (j jobs) PauseJob(ctx context.Context, name string, on bool) error {
 	case sessions.JobsOwner(name) == "":
 		return j.pause(ctx, name, on)
 	case on:
-		return refusalOfReminder(j.book.PauseNamed(ctx, name, whyPaused(who.Name)))
+		return refusalOfReminder(j.book.PauseNamed(ctx, name, whyPaused(who.ID)))
 	}
 	return refusalOfReminder(j.book.ResumeNamed(ctx, name))
 }
