@@ -14,7 +14,7 @@ func readDocx(a *archive, out *output) error {
 	if t.heading, err = headingStyles(a); err != nil {
 		return err
 	}
-	if err := a.tokens("word/document.xml", t.token); err != nil {
+	if err := a.tokens("word/document.xml", lines(t)); err != nil {
 		return err
 	}
 	for _, p := range []struct{ part, item, mark string }{
@@ -35,16 +35,6 @@ type words struct {
 	heading map[string]int // levels by the ids of styles
 	cells   []int          // by each open table: cells that began in the current row
 	gap     bool           // a cell's next words are of another paragraph
-}
-
-func (t *words) token(d *walker, token xml.Token) error {
-	switch e := token.(type) {
-	case xml.StartElement:
-		return t.begin(d, e)
-	case xml.EndElement:
-		return t.end(e.Name.Local)
-	}
-	return nil
 }
 
 func (t *words) begin(d *walker, e xml.StartElement) error {
@@ -211,7 +201,7 @@ func readNotes(a *archive, out *output, part, item, mark string) error {
 		}
 		out.say(head + "]")
 		t := &words{out: out, cells: []int{0}, gap: true} // all on one line
-		if err := d.within(func(token xml.Token) error { return t.token(d, token) }); err != nil {
+		if err := d.within(func(token xml.Token) error { return lines(t)(d, token) }); err != nil {
 			return err
 		}
 		return out.end()

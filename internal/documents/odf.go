@@ -21,7 +21,7 @@ func readODF(a *archive, out *output) error {
 		}
 	}
 	o := &opened{out: out}
-	return a.tokens("content.xml", o.token)
+	return a.tokens("content.xml", lines(o))
 }
 
 // unlocked returns ErrLocked if the list of parts says how they are encrypted.
@@ -42,19 +42,12 @@ type opened struct {
 	sheet  bool
 }
 
-func (o *opened) token(d *walker, t xml.Token) error {
-	switch e := t.(type) {
-	case xml.CharData:
-		return nil // words stand in paragraphs, everything else is white space
-	case xml.StartElement:
-		return o.begin(d, e)
-	case xml.EndElement:
-		switch e.Name.Local {
-		case "list":
-			o.lists--
-		case "table":
-			o.out.apart()
-		}
+func (o *opened) end(name string) error {
+	switch name {
+	case "list":
+		o.lists--
+	case "table":
+		o.out.apart()
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func readSlide(a *archive, out *output, part string, number int) error {
 		return err
 	}
 	d := &drawing{out: out}
-	if err := a.tokens(part, d.token); err != nil {
+	if err := a.tokens(part, lines(d)); err != nil {
 		return err
 	}
 	more, err := a.relations(part)
@@ -54,7 +54,7 @@ func readSlide(a *archive, out *output, part string, number int) error {
 	slices.Sort(notes)
 	for _, n := range notes {
 		d := &drawing{out: out, notes: true}
-		if err := a.tokens(n, d.token); err != nil {
+		if err := a.tokens(n, lines(d)); err != nil {
 			return err
 		}
 	}
@@ -70,16 +70,6 @@ type drawing struct {
 	row   bool // within a row of a table
 	gap   bool // a cell's next words are of another paragraph
 	cells int
-}
-
-func (t *drawing) token(d *walker, token xml.Token) error {
-	switch e := token.(type) {
-	case xml.StartElement:
-		return t.begin(d, e)
-	case xml.EndElement:
-		return t.end(e.Name.Local)
-	}
-	return nil
 }
 
 func (t *drawing) begin(d *walker, e xml.StartElement) error {

@@ -60,6 +60,26 @@ func (a *archive) tokens(part string, each func(*walker, xml.Token) error) error
 	}
 }
 
+// vocabulary turns the elements of one kind of document into lines. Words outside of the
+// elements that begin takes are white space.
+type vocabulary interface {
+	begin(d *walker, e xml.StartElement) error
+	end(name string) error
+}
+
+// lines is what tokens calls for a vocabulary.
+func lines(v vocabulary) func(*walker, xml.Token) error {
+	return func(d *walker, t xml.Token) error {
+		switch e := t.(type) {
+		case xml.StartElement:
+			return v.begin(d, e)
+		case xml.EndElement:
+			return v.end(e.Name.Local)
+		}
+		return nil
+	}
+}
+
 // count keeps the depth. Names are compared without their prefix: the programs that
 // write these files use the usual ones, and one of another vocabulary with the same
 // name is no more than a stray word.
