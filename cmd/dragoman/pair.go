@@ -47,20 +47,12 @@ type pairApproveCmd struct {
 }
 
 func (k *pairApproveCmd) Run(e *env, c *cli) error {
-	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
-		p, err := api.ApprovePairing.Call(ctx, a, api.Code{Code: k.Code})
-		if errors.Is(err, sessions.ErrNotFound) {
-			return noSuchCode(e)
-		}
-		if err != nil {
-			return err
-		}
+	return answerRequest(e, c, api.ApprovePairing, k.Code, func(p api.Pairing) string {
 		name := oneLine(p.Name)
 		if name != "" {
 			name = fmt.Sprintf(" (calls themselves %q)", name)
 		}
-		e.say("%s%s may talk on %s now.", oneLine(p.PersonID), name, p.Channel)
-		return nil
+		return fmt.Sprintf("%s%s may talk on %s now.", oneLine(p.PersonID), name, p.Channel)
 	})
 }
 
@@ -70,15 +62,22 @@ type pairRefuseCmd struct {
 }
 
 func (k *pairRefuseCmd) Run(e *env, c *cli) error {
+	return answerRequest(e, c, api.RefusePairing, k.Code, func(p api.Pairing) string {
+		return fmt.Sprintf("%s on %s is refused.", oneLine(p.PersonID), p.Channel)
+	})
+}
+
+// answerRequest answers the request with this code, and says what came of it.
+func answerRequest(e *env, c *cli, verb api.Verb[api.Code, api.Pairing], code string, outcome func(api.Pairing) string) error {
 	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
-		p, err := api.RefusePairing.Call(ctx, a, api.Code{Code: k.Code})
+		p, err := verb.Call(ctx, a, api.Code{Code: code})
 		if errors.Is(err, sessions.ErrNotFound) {
 			return noSuchCode(e)
 		}
 		if err != nil {
 			return err
 		}
-		e.say("%s on %s is refused.", oneLine(p.PersonID), p.Channel)
+		e.say("%s", outcome(p))
 		return nil
 	})
 }
