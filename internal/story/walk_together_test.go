@@ -1,9 +1,12 @@
 package story_test
 
 import (
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // together is a house whose people use the page at the same time.
@@ -17,6 +20,67 @@ func together(t *testing.T) *daemon {
 	h.tell(ann, "Good morning.")
 	h.said(ann.ID, 1)
 	return d
+}
+
+// says counts how often the messages say words.
+func (w *walker) says(words string) int {
+	w.t.Helper()
+	return strings.Count(asks[string](w, `document.querySelector(".scroll").innerText`), words)
+}
+
+// Ann's laptop, her phone and an operator look at one conversation. What one of them does,
+// the others see: words while they are written, an answer of the operator's among them, and
+// who decided what was asked.
+func TestWalkTogether(t *testing.T) {
+	pageKit(t)
+	d := together(t)
+	browser := chromium(t)
+	cookie := d.holder("chat", "telegram:71")
+	room := "/talk/" + url.PathEscape("web:telegram:71/default")
+	laptop, phone := d.walker(browser, cookie), d.walker(browser, cookie)
+	operator := d.walker(browser, d.linked())
+	phone.resize(360, 700)
+	laptop.open(room)
+	laptop.types("Write a message", "Hello.")
+	laptop.press(kb.Enter)
+	laptop.reads("echo: Hello.")
+	laptop.types("Write a message", "tell me !hold one #1")
+	laptop.press(kb.Enter)
+	all := []*walker{laptop, phone, operator}
+	for _, w := range all[1:] {
+		w.open(room)
+	}
+	for _, w := range all {
+		w.reads("This is the beginning")
+		w.reads("tell me !hold one #1")
+	}
+
+	operator.types("Write a message", "Come at nine.")
+	operator.press(kb.Enter)
+	for _, w := range all[:2] {
+		w.reads("Come at nine.")
+	}
+	d.gates.open("one")
+	for _, w := range all {
+		w.reads("and the end of one.")
+		w.until("the whole answer", `!document.querySelector(".growing")`)
+		for _, words := range []string{"tell me !hold one #1", "Come at nine.", "and the end of one."} {
+			if n := w.says(words); n != 1 {
+				t.Errorf("the page says %q %d times: %s", words, n, asks[string](w, `document.querySelector(".scroll").innerText`))
+			}
+		}
+	}
+
+	laptop.types("Write a message", `!tool write_file {"path":"plan.txt","content":"Mondays: Ann."}`)
+	laptop.press(kb.Enter)
+	for _, w := range all {
+		w.reads("May Dragoman run write_file?")
+	}
+	phone.until("the button to be alive", `document.querySelector(".inset.warn .primary")?.getAttribute("aria-disabled") === "false"`)
+	phone.click("button", "Allow once")
+	for _, w := range all {
+		w.until("the decision", `document.body.innerText.includes("Allowed by") && !document.querySelector(".inset.warn")`)
+	}
 }
 
 // All tabs of a browser have one stream of events. When the tab that has it is closed,

@@ -68,9 +68,10 @@ export const isClosed = (head) => Boolean(head && !head.own && !head.readable);
 
 // isRoom: it is a room of this person's on the page, which need not be there yet.
 /** @param {string} key */
-function isRoom(key) {
+export function isRoom(key) {
   const home = now().me?.home ?? "";
-  return home !== "" && key.startsWith(home.slice(0, home.length - "default".length));
+  const mine = home.slice(0, home.length - "default".length);
+  return home !== "" && key.startsWith(mine) && !key.slice(mine.length).includes("/"); // rooms of others are web:PERSON/ROOM
 }
 
 const nothing = () => ({ data: [] });

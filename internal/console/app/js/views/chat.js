@@ -11,7 +11,7 @@ import { Notice } from "../parts/notice.js";
 import { useScroll } from "../scroll.js";
 import { useStore } from "../store.js";
 import { styled } from "../styled.js";
-import { isClosed, loadEarlier, loadLater, markRead, openTalk, reload, toNewest } from "../talk.js";
+import { isClosed, isRoom, loadEarlier, loadLater, markRead, openTalk, reload, toNewest } from "../talk.js";
 import { t } from "../text.js";
 import { entriesOf } from "../turns.js";
 import { ChatHead } from "./chathead.js";
@@ -51,7 +51,7 @@ export function Chat({ of: key, at, details, hidden }) {
       leave();
     };
   }, [key, along]);
-  const head = row ?? /** @type {import("../types.js").Conversation} */ ({ key, network: key.split(":")[0], own: !talk?.head, message_count: 0 });
+  const head = row ?? /** @type {import("../types.js").Conversation} */ ({ key, network: key.split(":")[0], own: isRoom(key), message_count: 0 });
   const entries = talk?.loaded && me ? entriesOf(talk, unsent.filter((m) => m.key === key), me) : [];
   const growing = entries.some((e) => e.growing);
   const scroll = useScroll(talk?.loaded ?? false, entries.at(-1)?.id ?? "", Boolean(talk?.later));
