@@ -35,7 +35,7 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
-.PHONY: run build test need test-clients test-page test-cluster test-older test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-listeners bench-api bench-sizes bench-page bench-postgres sweep check generate lint race fuzz install uninstall clean help
+.PHONY: run build test need test-clients test-page test-cluster test-older test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-listeners bench-api bench-sizes bench-page bench-postgres pictures sweep check generate lint race fuzz install uninstall clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -89,6 +89,12 @@ bench-page:
 	@.ci/need chromium npm
 	@.ci/npm page
 	DRAGOMAN_BENCH=1 DRAGOMAN_PAGE=$(CURDIR)/.cache/page go test -count=1 -v -timeout 10m -run 'TestWalkMany$$' ./internal/story
+
+## pictures: make the pictures of the page in docs/images
+pictures:
+	@.ci/need chromium npm
+	@.ci/npm page
+	DRAGOMAN_PICTURES=$(CURDIR)/docs/images DRAGOMAN_PAGE=$(CURDIR)/.cache/page go test -count=1 -timeout 10m -run 'TestWalkPictures$$' ./internal/story
 
 ## test-models: talk to a real llama-server and a real Ollama (downloads 36 MB and a Go module, builds them once)
 test-models:
