@@ -1770,7 +1770,7 @@ export interface Operations {
     };
     answer: Pairing;
   };
-  /** The people who wrote, and those whose identities on several networks were joined or connected, by name or the identities that match. */
+  /** The people who wrote or were let in, and those whose identities on several networks were joined or connected, by name or the identities that match. */
   "GET /people": {
     query: {
       after?: string;

@@ -66,7 +66,7 @@ type OneIdentity struct {
 const talkKind = "talk"
 
 // knownPeople are those whose identities were joined or connected, and, unless several is
-// set, everybody who wrote.
+// set, everybody who wrote or was let in.
 func (s *server) knownPeople(ctx context.Context, several bool) ([]Person, error) {
 	joined, err := s.Directory.List(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *server) knownPeople(ctx context.Context, several bool) ([]Person, error
 	if several || s.Notes == nil {
 		return list, nil
 	}
-	names, err := s.pairedNames(ctx)
+	names, identities, err := s.paired(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,10 @@ func (s *server) knownPeople(ctx context.Context, several bool) ([]Person, error
 		known[p.ID] = true
 	}
 	for _, n := range notes {
-		person, err := s.Directory.Person(ctx, n.Owner)
+		identities = append(identities, n.Owner)
+	}
+	for _, identity := range identities {
+		person, err := s.Directory.Person(ctx, identity)
 		if err != nil {
 			return nil, err
 		}
@@ -114,14 +117,18 @@ func (s *server) knownPeople(ctx context.Context, several bool) ([]Person, error
 	return list, nil
 }
 
-// pairedNames are what those said who asked to be let in, by identity.
-func (s *server) pairedNames(ctx context.Context) (map[string]string, error) {
+// paired are the names of those who asked to be let in, by identity, and who of them was.
+func (s *server) paired(ctx context.Context) (names map[string]string, approved []string, err error) {
 	list, err := s.Store.Pairings(ctx, s.Now())
-	names := map[string]string{}
+	names = map[string]string{}
 	for _, p := range list {
-		names[people.Identity(p.Channel, p.PersonID)] = p.Name
+		identity := people.Identity(p.Channel, p.PersonID)
+		names[identity] = p.Name
+		if !p.Approved.IsZero() {
+			approved = append(approved, identity)
+		}
 	}
-	return names, err
+	return names, approved, err
 }
 
 // named adds to a person what their private conversations say of them.

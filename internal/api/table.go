@@ -335,7 +335,7 @@ var (
 
 	ListPeople = Verb[PeopleQuery, Page[Person]]{Spec{
 		Method: get, Path: "/people", Scope: people.Operate, Within: callWithin,
-		Doc: "The people who wrote, and those whose identities on several networks were joined or connected, by name or the identities that match.",
+		Doc: "The people who wrote or were let in, and those whose identities on several networks were joined or connected, by name or the identities that match.",
 	}, (*server).people}
 	ReadPerson = Verb[OneIdentity, Person]{Spec{
 		Method: get, Path: "/people/{identity}", Scope: people.Operate, Within: callWithin,
