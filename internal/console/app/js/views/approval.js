@@ -24,6 +24,10 @@ export function useAlive() {
   return alive;
 }
 
+// shapeOf is how good it is that a question ended so, and the icon for that.
+/** @param {import("../types.js").Approval} a */
+export const shapeOf = (a) => (a.state === "denied" ? ["quiet", "x"] : a.state === "expired" || a.state === "closed" ? ["quiet", "clock"] : ["good", "check"]);
+
 // ended says how a question ended, and by whom.
 /** @param {import("../types.js").Approval} a */
 export function ended(a) {
@@ -35,7 +39,7 @@ export function ended(a) {
 /** @param {{of: import("../types.js").Approval}} props */
 export function Approval({ of: a }) {
   const alive = useAlive();
-  if (a.state !== "pending") return html`<p class="meta rowline"><${Icon} name=${a.state === "denied" ? "x" : "check"} small />${ended(a)}: ${a.tool}</p>`;
+  if (a.state !== "pending") return html`<p class="meta rowline"><${Icon} name=${shapeOf(a)[1]} small />${ended(a)}: ${a.tool}</p>`;
   const answer = async (/** @type {string} */ word) => {
     if (!alive) return;
     try {

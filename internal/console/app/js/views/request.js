@@ -12,7 +12,7 @@ import { go, talkPath } from "../router.js";
 import { decide, may } from "../talk.js";
 import { clock, day, since, span, t } from "../text.js";
 import { answering, letIn, loadWaiting, putOff, shutOut, takeAlwaysBack, whole } from "../waiting.js";
-import { ended, useAlive } from "./approval.js";
+import { ended, shapeOf, useAlive } from "./approval.js";
 import { readable } from "./steps.js";
 import { nameOf, netOf } from "./whose.js";
 
@@ -89,7 +89,7 @@ function Asked({ of: item }) {
 /** @param {{of: Approval}} props */
 export const Settled = ({ of: a }) => html`<article class="card request settled" role="status" aria-label=${a.tool}>
   <header><${Icon} name="hand" /><div class="grow"><h2>${t("May Dragoman run {0}?", a.tool)}</h2><p class="meta">${about(a.key)}</p></div></header>
-  <${State} of="quiet" icon=${a.state === "denied" ? "x" : "check"}>${ended(a)}<//>
+  <${State} of="quiet" icon=${shapeOf(a)[1]}>${ended(a)}<//>
 </article>`;
 
 /** @param {{of: Item}} props */

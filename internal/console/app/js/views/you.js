@@ -11,14 +11,14 @@ import { View } from "../parts/view.js";
 import { now, useStore } from "../store.js";
 import { plural, shortTime, t, wholeTime } from "../text.js";
 import { loadWaiting, takeAllBack } from "../waiting.js";
-import { ended } from "./approval.js";
+import { ended, shapeOf } from "./approval.js";
 import { Request, Settled } from "./request.js";
 import { Row } from "./row.js";
 import { brief } from "./steps.js";
 import { nameOf } from "./whose.js";
 
 /** @typedef {import("../types.js").Waiting} Waiting */
-/** @typedef {{what: string, who: string, how: string, at: string, bad?: boolean}} Decided */
+/** @typedef {{what: string, who: string, how: string, at: string, shape: string[]}} Decided */
 
 const mostDecided = 20;
 const mostUnread = 12;
@@ -64,14 +64,14 @@ function Notify() {
 function Before({ of: w }) {
   /** @type {Decided[]} */
   const rows = [
-    ...w.decided.map((a) => ({ what: [a.tool, brief(a.arguments)].filter(Boolean).join(": "), who: nameOf(a.key), how: ended(a), at: a.decided ?? a.until, bad: a.state === "denied" })),
-    ...w.paired.map((p) => ({ what: t("Pairing: {0} on {1}", p.name || p.person_id, p.channel), who: p.name || p.person_id, how: t("Let in"), at: p.approved ?? "" })),
+    ...w.decided.map((a) => ({ what: [a.tool, brief(a.arguments)].filter(Boolean).join(": "), who: nameOf(a.key), how: ended(a), at: a.decided ?? a.until, shape: shapeOf(a) })),
+    ...w.paired.map((p) => ({ what: t("Pairing: {0} on {1}", p.name || p.person_id, p.channel), who: p.name || p.person_id, how: t("Let in"), at: p.approved ?? "", shape: ["good", "check"] })),
   ].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, mostDecided);
   if (!rows.length) return null;
   const columns = [
     { title: t("What"), kind: "wide", cell: (/** @type {Decided} */ d) => html`<span class="mono" dir="auto">${d.what}</span>` },
     { title: t("For"), cell: (/** @type {Decided} */ d) => html`<span dir="auto">${d.who}</span>` },
-    { title: t("Decision"), cell: (/** @type {Decided} */ d) => html`<${State} of=${d.bad ? "quiet" : "good"} icon=${d.bad ? "x" : "check"}>${d.how}<//>` },
+    { title: t("Decision"), cell: (/** @type {Decided} */ d) => html`<${State} of=${d.shape[0]} icon=${d.shape[1]}>${d.how}<//>` },
     { title: t("When"), cell: (/** @type {Decided} */ d) => html`<time class="soft" datetime=${d.at} title=${wholeTime(d.at)}>${shortTime(d.at)}</time>` },
   ];
   return html`<section><header><h2 class="grow">${t("Decided")}</h2></header><${Table} label=${t("Decided")} columns=${columns} rows=${rows} name=${(/** @type {Decided} */ d) => d.at + d.what} /></section>`;
