@@ -28,8 +28,12 @@ const answered = new Set();
 // changes are the events after which something else may wait.
 const changes = new Set(["approval_change", "pairing_change", "channel_failed", "channel_back", "delivery_dead", "delivery_changed", "job_done", "began", "reset"]);
 
-// begin reads what waits, and follows it.
+let begun = false;
+
+// begin reads what waits, and follows it: once, for the view or a moment after another one.
 export function begin() {
+  if (begun) return;
+  begun = true;
   hear((e) => {
     if (changes.has(e.event) && (e.event !== "delivery_changed" || e.state === "dead" || e.state === "dropped")) soon();
   });

@@ -1,7 +1,6 @@
 // For you: what waits for this person, and what was decided.
 
 import { html, useEffect, useState } from "../../vendor/preact.js";
-import { loadList } from "../list.js";
 import { canAsk } from "../notify.js";
 import { Button } from "../parts/button.js";
 import { Empty } from "../parts/empty.js";
@@ -10,7 +9,7 @@ import { Table } from "../parts/table.js";
 import { View } from "../parts/view.js";
 import { now, useStore } from "../store.js";
 import { plural, shortTime, t, wholeTime } from "../text.js";
-import { loadWaiting, takeAllBack } from "../waiting.js";
+import { begin, loadWaiting, takeAllBack } from "../waiting.js";
 import { ended, shapeOf } from "./approval.js";
 import { Request, Settled } from "./request.js";
 import { Row } from "./row.js";
@@ -27,8 +26,8 @@ export function You() {
   const waiting = useStore((s) => s.waiting);
   const fresh = useStore((s) => s.list);
   useEffect(() => {
-    loadWaiting();
-    if (!now().list.loaded) loadList();
+    if (now().waiting) loadWaiting();
+    begin();
   }, []);
   const rows = fresh.rows.filter((c) => c.own && (c.unread || c.waiting && !c.answering && c.last?.kind !== "question")).slice(0, mostUnread);
   const known = waiting && (waiting.items.length || waiting.decided.length || !waiting.problem) ? waiting : undefined;

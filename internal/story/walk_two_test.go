@@ -1,0 +1,33 @@
+package story_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// Two browsers have one conversation open: what is asked and decided in one is in the other,
+// with the name of who decided, and so is a decision in For you.
+func TestWalkTwoBrowsers(t *testing.T) {
+	pageKit(t)
+	d := newHouse(t, walkPlan()).start()
+	browser := chromium(t)
+	desk := d.walker(browser, d.linked())
+	phone := d.walker(browser, d.linked())
+	list := d.walker(browser, d.linked())
+	phone.resize(360, 740)
+	desk.open("/talk/web:default")
+	phone.open("/talk/web:default")
+	list.open("/you")
+	list.reads("Nothing waits for you")
+	desk.types("Write a message", `!tool write_file {"path":"plan.txt","content":"Mondays: Ann."}`)
+	desk.press(kb.Enter)
+	desk.reads("May Dragoman run write_file?")
+	phone.reads("May Dragoman run write_file?")
+	list.reads("May Dragoman run write_file?")
+	phone.until("the button is alive", `[...document.querySelectorAll("button")].some((b) => b.innerText === "Allow once" && b.getAttribute("aria-disabled") === "false")`)
+	phone.click("button", "Allow once")
+	desk.reads("Allowed by operator: write_file")
+	list.reads("Allowed by operator")
+	desk.until("the file is written", `document.querySelector(".steps")?.innerText.includes("1 tool")`)
+}
