@@ -72,8 +72,8 @@ export function Usage() {
       <${Budgets} of=${budgets} names=${names} money=${money} />
       ${report.total.turns === 0 && !report.rows.length
         ? html`<${Empty} icon="wallet" title=${t("Nothing was used yet")}>${t("After the first answer you see tokens and costs here, by day, model, person and conversation.")}<//>`
-        : html`<${Days} of=${report} by=${by} names=${names} money=${money} />
-          <section><header><h2 class="grow">${kinds.find(([kind]) => kind === by)?.[1]}</h2><${Segments} label=${t("Rows")} of=${kinds} value=${by} set=${choose} /></header>
+        : html`<section><header><h2 class="grow">${kinds.find(([kind]) => kind === by)?.[1]}</h2><${Segments} label=${t("Rows")} of=${kinds} value=${by} set=${choose} /></header>
+          <${Days} of=${report} by=${by} names=${names} money=${money} />
           <${Rows} of=${report} by=${by} names=${names} money=${money} />
           ${report.next && html`<p class="rowline"><${Button} onClick=${() => show({ about, pages: pages + 1 })}>${t("More")}<//></p>`}</section>`}`}
   <//>`;
