@@ -19,6 +19,8 @@ type Needs struct {
 	Reminders   Reminders
 	// Search is nil where no search service is configured.
 	Search Searching
+	// Exec is nil where commands are not configured.
+	Exec Running
 	// Zone is the time zone that people are told the time in.
 	Zone *time.Location
 	Now  func() time.Time

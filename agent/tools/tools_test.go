@@ -57,7 +57,7 @@ type m = map[string]any
 func all(t *testing.T) []agent.Tool {
 	known := &facts{}
 	return tools.Builtin(tools.Needs{
-		Workspace: workspace(t, t.TempDir()), Facts: known, Archive: archive{}, Attachments: sent{}, Documents: paper{}, Reminders: noJobs{}, Zone: time.UTC, Now: time.Now,
+		Workspace: workspace(t, t.TempDir()), Facts: known, Archive: archive{}, Attachments: sent{}, Documents: paper{}, Reminders: noJobs{}, Search: engine{}, Zone: time.UTC, Now: time.Now,
 	})
 }
 
@@ -85,7 +85,7 @@ func changes(t *testing.T, want bool, tools ...agent.Tool) {
 
 func TestWhatChangesSomethingIsNotRepeated(t *testing.T) {
 	w, f := workspace(t, t.TempDir()), &facts{}
-	changes(t, true, tools.WriteFile(w), tools.Remember(f), tools.Forget(f))
+	changes(t, true, tools.WriteFile(w), tools.Remember(f), tools.Forget(f), tools.Exec(w, nil))
 	changes(t, false, tools.ListDir(w), tools.ReadFile(w), tools.Recall(f), tools.SearchHistory(archive{}),
 		tools.ReadAttachment(sent{}, nil), tools.WebFetch(), tools.Clock(time.UTC, time.Now))
 }

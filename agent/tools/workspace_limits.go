@@ -34,7 +34,15 @@ func (w *Workspace) forCall(c agent.Call) (*Workspace, error) {
 	if !w.o.PerChat || c.Operator {
 		return w, nil
 	}
-	dir := chatsFolder + "/" + c.Key.FileName()
+	return w.ofChat(c)
+}
+
+// chatFolder is the folder of c's conversation in the workspace.
+func chatFolder(c agent.Call) string { return chatsFolder + "/" + c.Key.FileName() }
+
+// ofChat opens the folder of c's conversation, which the caller must close.
+func (w *Workspace) ofChat(c agent.Call) (*Workspace, error) {
+	dir := chatFolder(c)
 	if err := w.root.MkdirAll(dir, 0o700); err != nil {
 		return nil, explain("the workspace", err)
 	}
@@ -94,6 +102,11 @@ func (w *Workspace) checkQuota(ctx context.Context, clean string, args writeArgs
 		}
 	}
 	more := onDisk(after) - held
+	return w.checkRoom(ctx, more)
+}
+
+// checkRoom refuses to add more bytes than the quota leaves.
+func (w *Workspace) checkRoom(ctx context.Context, more int64) error {
 	if w.o.Quota <= 0 || more <= 0 {
 		return nil
 	}

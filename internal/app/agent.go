@@ -178,7 +178,7 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 		return nil, err
 	}
 	box, err := toolbox.New(tools.Builtin(tools.Needs{
-		Search: search, Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Documents: foreign{d.log}, Reminders: d.reminders,
+		Search: search, Exec: d.runner(), Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Documents: foreign{d.log}, Reminders: d.reminders,
 		Zone: zoneOf(d.cfg.Agent.TimeZone), Now: time.Now,
 	}))
 	if err != nil {

@@ -63,6 +63,7 @@ type Config struct {
 	Traces           Traces             `yaml:"traces"`
 	MCP              MCP                `yaml:"mcp"`
 	WebSearch        WebSearch          `yaml:"web_search"`
+	Exec             Exec               `yaml:"exec"`
 	Hearing          Hearing            `yaml:"hearing"`
 
 	warnings []Problem
@@ -391,6 +392,11 @@ type Hearing struct {
 	APIKey   Secret `yaml:"api_key,omitempty" empty:"ok" doc:"Its key. Local servers need none."`
 	Model    string `yaml:"model" default:"whisper-1" doc:"The model's name on that server."`
 	Language string `yaml:"language,omitempty" doc:"The language of the words, like de or en. Empty: the server finds out."`
+}
+
+// Exec says whether the model may run commands.
+type Exec struct {
+	Enabled bool `yaml:"enabled" default:"false" doc:"Let the model run commands in a sandbox, each after somebody allowed it. Without network, and with the chat's folder of the workspace alone. It needs Linux 6.12 or newer with user namespaces, and Dragoman must not run as root: dragoman tries to escape at the start, and where that is possible the tool stays off and the log says why."`
 }
 
 // MCP says what other agents may do that speak the Model Context Protocol.
