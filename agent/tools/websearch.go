@@ -24,7 +24,7 @@ const maxQuery = 400
 
 // webSearchArgs are the arguments of web_search.
 type webSearchArgs struct {
-	Query string `json:"query"`
+	Query string `json:"query" jsonschema:"A few words"`
 }
 
 var _ = builtin(func(n Needs) agent.Tool { return WebSearch(n.Search) })
