@@ -40,6 +40,10 @@ func inFolder(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	binary = os.Getenv(builtBinary)
+	if binary != "" {
+		return m.Run()
+	}
 	binary = filepath.Join(dir, "dragoman")
 	build := exec.Command("go", "build", "-o", binary, "dragoman/cmd/dragoman")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
