@@ -99,3 +99,10 @@ test("another answer is asked for once, and a stopped one says by whom", () => {
   const theirs = talk({ messages, feed: stop("operator") });
   assert.equal(entriesOf(theirs, [], { person: "telegram:7", name: "ann", identities: [] }).at(-1).stopped, "operator");
 });
+
+test("the lines about files are not shown, the words of a recording are", () => {
+  const file = (kind) => ({ kind, file: "f" });
+  assert.deepEqual(shown({ messages: [said(1, "user", "Look\n[image \"a.png\", image/png, 8 kB, file web_x/k.png]", { attachments: [file("image")] })] }), ["person Look"]);
+  assert.deepEqual(shown({ messages: [said(1, "user", "[voice, 0:14] Where is the sun?", { attachments: [file("voice")] })] }), ["person Where is the sun?"]);
+  assert.deepEqual(shown({ messages: [said(1, "user", "[voice] is a tag")] }), ["person [voice] is a tag"]);
+});

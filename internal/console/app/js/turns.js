@@ -143,12 +143,13 @@ function stopper(m, talk, me) {
   return !order || own || order.name === me.person || order.name === me.name ? "you" : order.name ?? "";
 }
 
-// withoutFiles is what a person wrote: the model reads a line about each file after it, and
-// people see the files themselves.
+// withoutFiles is what a person wrote or said: the model reads a line about each file after
+// it, and people see the files themselves. The words of a recording stay.
 /** @param {import("./types.js").Message} m */
 function withoutFiles(m) {
   let text = m.content;
   for (const _ of m.attachments ?? []) text = text.replace(/\n?\[\w+(?: "[^\n]*")?,[^\n]*\]\s*$/, "");
+  if (m.attachments) text = text.replace(/^\[(?:voice|audio|video)(?: of the quoted message)?(?:, \d+:\d\d)?\] (?=\S)/gm, "");
   return text.trim();
 }
 
