@@ -46,7 +46,7 @@ export function useScroll(ready, last, cut) {
     if (at.scrollTop < ahead && ready && at.scrollHeight > at.clientHeight) earlier();
     else if (cut && below < ahead) later();
   };
-  return { box, moved, away, toEnd };
+  return { box, moved, away, toEnd, atEnd };
 }
 
 /**

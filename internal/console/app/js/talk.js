@@ -10,6 +10,7 @@ import { withBeginning } from "./written.js";
 const pageSize = 50;
 const mostDrawn = 400; // messages; what is farther from the reader is forgotten, and read again when they come there
 const keptLive = 30; // turns
+const mostMessages = 300; // of a conversation that is read at its end
 
 /** @type {() => import("./types.js").Talk} */
 const blank = () => ({ messages: [], feed: [], approvals: [], dead: [], loaded: false, loading: false });
@@ -157,6 +158,16 @@ export async function loadEarlier(key) {
   } catch {
     changeTalk(key, { loading: false }); // the button is still there
   }
+}
+
+// trim forgets the older half of many messages. They are read again when somebody goes there.
+/** @param {string} key */
+export function trim(key) {
+  const talk = now().talks[key];
+  if (!talk || talk.later || talk.messages.length <= mostMessages) return;
+  const messages = talk.messages.slice(-mostMessages / 2);
+  const { seq, at } = messages[0];
+  changeTalk(key, { messages, earlier: String(seq), feed: talk.feed.filter((f) => f.at >= at) });
 }
 
 // jump loads the messages around one, unless it is there.

@@ -11,7 +11,7 @@ import { Notice } from "../parts/notice.js";
 import { useScroll } from "../scroll.js";
 import { useStore } from "../store.js";
 import { styled } from "../styled.js";
-import { isClosed, isRoom, loadEarlier, loadLater, markRead, openTalk, reload, toNewest } from "../talk.js";
+import { isClosed, isRoom, loadEarlier, loadLater, markRead, openTalk, reload, toNewest, trim } from "../talk.js";
 import { t } from "../text.js";
 import { entriesOf } from "../turns.js";
 import { ChatHead } from "./chathead.js";
@@ -55,6 +55,7 @@ export function Chat({ of: key, at, details, hidden }) {
   const entries = talk?.loaded && me ? entriesOf(talk, unsent.filter((m) => m.key === key), me) : [];
   const growing = entries.some((e) => e.growing);
   const scroll = useScroll(talk?.loaded ?? false, entries.at(-1)?.id ?? "", Boolean(talk?.later));
+  useEffect(() => { if (scroll.atEnd.current) trim(key); }, [talk?.messages.length]);
   const them = head.group ? t("The group") : talk?.messages.findLast((m) => m.role === "user" && m.name && m.via !== "reply")?.name ?? titleOf(head);
   const end = () => (talk?.later ? toNewest(key).then(scroll.toEnd) : scroll.toEnd());
   const Frame = hidden ? "section" : "main";
