@@ -36,6 +36,9 @@ type Proposal struct {
 	// restart too.
 	Turn        string
 	Step, Place int
+	// Earlier is how many calls of the same tool came before it in the turn, in the same
+	// answer too.
+	Earlier int
 	// Tool is the tool's name, and Call what it would get.
 	Tool   string
 	Call   Call
@@ -168,12 +171,27 @@ func (r *run) askGuard(ctx context.Context, c sessions.ToolCall, n int) (Decisio
 		guard = onlyOurs
 	}
 	call := r.callOf(c)
-	p := Proposal{Turn: r.t.ID, Step: r.steps, Place: n, Tool: c.Name, Call: call, Effect: r.effectOf(c.Name, call), Taint: call.Taint}
+	p := Proposal{Turn: r.t.ID, Step: r.steps, Place: n, Earlier: r.earlier(c), Tool: c.Name, Call: call, Effect: r.effectOf(c.Name, call), Taint: call.Taint}
 	d, err := guard.Decide(ctx, p)
 	if err != nil {
 		return d, fmt.Errorf("agent: may %s run: %w", c.Name, err)
 	}
 	return d, nil
+}
+
+// earlier counts the turn's calls of c's tool before c.
+func (r *run) earlier(c sessions.ToolCall) (count int) {
+	for i := range r.all[r.inputAt:] {
+		for _, other := range r.all[r.inputAt+i].ToolCalls {
+			if other.ID == c.ID {
+				return count
+			}
+			if other.Name == c.Name {
+				count++
+			}
+		}
+	}
+	return count
 }
 
 // effectOf is the effect of a call of the tool called name.

@@ -33,10 +33,15 @@ func (d *doorkeeper) Decide(_ context.Context, p agent.Proposal) (agent.Decision
 	return agent.Decision{Verdict: agent.Allow}, nil
 }
 
-// names lists what was asked about, as "tool effect step/place".
+// names lists what was asked about, as "tool effect step/place", and after a plus how many
+// calls of the tool came before.
 func (d *doorkeeper) names() (list []string) {
 	for _, p := range d.asked {
-		list = append(list, fmt.Sprintf("%s %s %d/%d", p.Tool, p.Effect, p.Step, p.Place))
+		name := fmt.Sprintf("%s %s %d/%d", p.Tool, p.Effect, p.Step, p.Place)
+		if p.Earlier > 0 {
+			name += fmt.Sprintf(" +%d", p.Earlier)
+		}
+		list = append(list, name)
 	}
 	return list
 }
@@ -76,7 +81,7 @@ func TestGuardIsAsked(t *testing.T) {
 	var j journal
 	turn.Record = j.record
 	res := run(t, newAgent(t, m, agent.Options{}, send, look, odd), turn)
-	want := []string{"look read 1/0", "look read 1/1", "send out 1/2", "odd out 2/0", "look read 2/1"}
+	want := []string{"look read 1/0", "look read 1/1 +1", "send out 1/2", "odd out 2/0", "look read 2/1 +2"}
 	if diff := cmp.Diff(want, guard.names()); diff != "" {
 		t.Errorf("the guard was asked (-want +got):\n%s", diff)
 	}
@@ -121,7 +126,7 @@ func TestWaiting(t *testing.T) {
 	guard.asked = nil
 	guard.decide = map[string]agent.Decision{}
 	res := run(t, a, turn)
-	if diff := cmp.Diff([]string{"send out 1/0", "send out 1/2"}, guard.names()); diff != "" {
+	if diff := cmp.Diff([]string{"send out 1/0", "send out 1/2 +1"}, guard.names()); diff != "" {
 		t.Errorf("the resumed turn asks (-want +got):\n%s", diff)
 	}
 	if len(send.calls()) != 2 || len(look.calls()) != 1 || res.Text != "done" {
@@ -184,7 +189,7 @@ func TestWaitingBesideOthers(t *testing.T) {
 	if !errors.As(err, &w) || w.Say != "" || !w.Until.Equal(t0) || len(look.calls()) != 4 || len(send.calls()) != 0 {
 		t.Fatalf("Run() = %v (%+v) after %d and %d calls, want Waiting after 4 and 0", err, w, len(look.calls()), len(send.calls()))
 	}
-	want := []string{"send out 1/0", "look read 1/1", "look read 1/2", "send out 1/3", "look read 1/4", "look read 1/5"}
+	want := []string{"send out 1/0", "look read 1/1", "look read 1/2 +1", "send out 1/3 +1", "look read 1/4 +2", "look read 1/5 +3"}
 	if diff := cmp.Diff(want, guard.names()); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}

@@ -294,7 +294,7 @@ func TestTaintOverARestart(t *testing.T) {
 	turn.Steps, turn.Guard = slices.Clone(j.steps), guard
 	res := run(t, newAgent(t, newScript(t, replies[2:]...), agent.Options{}, look, send), turn)
 	want := []sessions.Origin{sessions.OriginWeb}
-	if diff := cmp.Diff([]string{"send out 2/0", "send out 3/0"}, guard.names()); diff != "" {
+	if diff := cmp.Diff([]string{"send out 2/0", "send out 3/0 +1"}, guard.names()); diff != "" {
 		t.Fatalf("asked (-want +got):\n%s", diff)
 	}
 	for _, p := range guard.asked {

@@ -79,7 +79,7 @@ func (g *Guard) Decide(ctx context.Context, p agent.Proposal) (agent.Decision, e
 	}
 	s := Situation{
 		Effect: p.Effect, Rule: g.b.o.Rules[p.Tool], Tainted: len(p.Taint) > 0, Nobody: g.t.Nobody,
-		Weighty: weighty(p.Tool, values, g.t.Nobody),
+		Weighty: weighty(p.Tool, values, p.Earlier, g.t.Nobody),
 	}
 	verdict := Judge(s)
 	if verdict == Allow {

@@ -88,24 +88,30 @@ func isOut(e agent.Effect) bool {
 
 // weighty reports whether a call that changes what is ours is noticed late: what is
 // forgotten is missed when it is needed, and what repeats goes on. It reads the arguments
-// as the tools of these names declare them.
-func weighty(tool string, args map[string]any, nobody bool) bool {
+// as the tools of these names declare them. earlier is how many calls of the tool came
+// before it in the turn: several facts may be forgotten one by one.
+func weighty(tool string, args map[string]any, earlier int, nobody bool) bool {
 	several := func(name string) bool {
 		list, is := args[name].([]any)
 		return is && len(list) > 1
 	}
 	switch tool {
 	case "forget":
-		return nobody || several("id") || several("ids")
+		return nobody || earlier > 0 || several("id") || several("ids")
 	case "schedule":
-		return args["repeat"] != nil || args["every"] != nil
-	case "change_job", "cancel_job":
+		return repeats(args)
+	case "change_job":
+		return nobody || repeats(args)
+	case "cancel_job":
 		return nobody
 	case "remember":
 		return several("replaces") || nobody && (args["pinned"] == true || args["replaces"] != nil)
 	}
 	return false
 }
+
+// repeats reports whether a job would go on and on.
+func repeats(args map[string]any) bool { return args["repeat"] != nil || args["every"] != nil }
 
 // reasons say why an origin of words is a reason to ask, by the part before the colon.
 var reasons = map[string]string{

@@ -68,6 +68,10 @@ func TestWeighty(t *testing.T) {
 		{"schedule", `{"text":"x","in":"1h"}`, false, "run"},
 		{"schedule", `{"text":"x","repeat":{"freq":"daily"}}`, false, "ask"},
 		{"schedule", `{"text":"x","every":"1h"}`, true, nobody},
+		{"change_job", `{"id":"r7","text":"x"}`, false, "run"},
+		{"change_job", `{"id":"r7","every":"1h"}`, false, "ask"},
+		{"change_job", `{"id":"r7","repeat":{"freq":"daily"}}`, false, "ask"},
+		{"change_job", `{"id":"r7","text":"x"}`, true, nobody},
 		{"cancel_job", `{"id":"r7"}`, false, "run"},
 		{"cancel_job", `{"id":"r7"}`, true, nobody},
 		{"write_file", `{"path":"a","content":"b"}`, true, "run"},
@@ -81,6 +85,26 @@ func TestWeighty(t *testing.T) {
 		if got := w.said(); got != tt.want {
 			t.Errorf("%s %s, nobody there: %t: the guard says %q, want %q", tt.tool, tt.args, tt.nobody, got, tt.want)
 		}
+	}
+}
+
+// Several facts are several, also if they are forgotten one by one.
+func TestSeveralOneByOne(t *testing.T) {
+	w := newWorld(t)
+	w.call = call{ID: "c1", Tool: "forget", Args: `{"id":3}`, Effect: agent.EffectOwn, Origins: w.call.Origins}
+	if got := w.said(); got != "run" {
+		t.Errorf("about the first the guard says %q", got)
+	}
+	w.call.ID = "c2"
+	w.call.Args = `{"id":4}`
+	w.call.Earlier = 1
+	if got := w.said(); got != "ask" {
+		t.Errorf("about the second the guard says %q", got)
+	}
+	w.call.Origins = nil
+	w.call.ID, w.call.Earlier = "c3", 2
+	if got := w.said(); got != "run" {
+		t.Errorf("without foreign words the guard says %q", got)
 	}
 }
 

@@ -25,6 +25,7 @@ type call struct {
 	ID, Tool, Args string
 	Effect         agent.Effect
 	Origins        []sessions.Origin
+	Earlier        int
 }
 
 // world is a book over a real store, with a turn of Ann that wants to call a tool after it
@@ -65,7 +66,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) proposal() agent.Proposal {
 	c := w.call
 	return agent.Proposal{
-		Tool: c.Tool, Effect: c.Effect, Taint: c.Origins,
+		Tool: c.Tool, Effect: c.Effect, Taint: c.Origins, Earlier: c.Earlier,
 		Call: agent.Call{ID: c.ID, Args: []byte(c.Args), Person: channels.Person{IDs: w.who.IDs, Name: w.who.Name}},
 	}
 }
