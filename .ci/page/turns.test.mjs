@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import test from "node:test";
 
-const { entriesOf, quoted, withQuote } = await import(path.join(import.meta.dirname, "../../internal/console/app/js/turns.js"));
+const folder = path.join(import.meta.dirname, "../../internal/console/app/js");
+const { entriesOf } = await import(path.join(folder, "turns.js"));
+const { quoted, withQuote } = await import(path.join(folder, "quotes.js"));
 const me = { person: "operator", identities: ["operator"] };
 const at = (minute) => `2026-11-29T10:${String(minute).padStart(2, "0")}:00Z`;
 const said = (seq, role, content, more) => ({ seq, role, content, at: at(seq), turn: "web:x#1", ...more });

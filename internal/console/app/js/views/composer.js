@@ -13,7 +13,7 @@ import { speakUp, toast, trouble } from "../parts/toast.js";
 import { useStore } from "../store.js";
 import { may, stop } from "../talk.js";
 import { t } from "../text.js";
-import { withQuote } from "../turns.js";
+import { withQuote } from "../quotes.js";
 import { ModelChip } from "./modelchip.js";
 import { titleOf } from "./row.js";
 

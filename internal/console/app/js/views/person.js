@@ -6,7 +6,7 @@ import { takeBack, keepDraft } from "../outbox.js";
 import { Button } from "../parts/button.js";
 import { toast } from "../parts/toast.js";
 import { clock, t, wholeTime } from "../text.js";
-import { quoted } from "../turns.js";
+import { quoted } from "../quotes.js";
 import { Files } from "./files.js";
 
 /** @param {{of: import("../turns.js").Entry, say: import("./entry.js").Say}} props */
