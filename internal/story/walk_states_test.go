@@ -85,7 +85,7 @@ func TestWalkEmpty(t *testing.T) {
 	w.prefers("prefers-reduced-motion=reduce")
 	w.resize(360, 800)
 	for _, v := range []struct{ path, says string }{
-		{"/talk", "Nobody has written yet"},
+		{"/talk", "Dragoman is running"},
 		{"/talk/new", "Ask anything, in any language."},
 		{"/talk/web:default", "Ask anything, in any language."},
 		{"/you", "Nothing waits for you"},
@@ -93,7 +93,7 @@ func TestWalkEmpty(t *testing.T) {
 		{"/health", "All is well"},
 		{"/queue", "The queue is empty"},
 		{"/channels", "Channels"},
-		{"/people", "Nobody has several names"},
+		{"/people", "Nobody but you"},
 		{"/usage", "Nothing was used yet"},
 		{"/settings", "The file is fine."},
 	} {

@@ -37,7 +37,7 @@ function useLog({ level, channel, key, text }, paused) {
   useEffect(() => {
     if (seen.current.filter !== filter) {
       seen.current = { filter, id: "" };
-      set(undefined);
+      set([]); // with undefined, the box in which somebody writes would go
     }
     if (paused) return;
     /** @type {LogRecord[]} */

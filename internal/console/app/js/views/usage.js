@@ -11,6 +11,7 @@ import { Table } from "../parts/table.js";
 import { View } from "../parts/view.js";
 import { talkPath } from "../router.js";
 import { useStore } from "../store.js";
+import { may } from "../talk.js";
 import { cost, number, t } from "../text.js";
 import { Budgets } from "./budgets.js";
 
@@ -45,7 +46,7 @@ async function read(by, range, pages) {
     get("statistics/usage", query),
     get("statistics/usage", { by: "day", from: iso(new Date()) }),
     get("statistics/budgets", { limit: 100 }),
-    get("people", { limit: 200 }).catch(() => ({ data: [] })), // only operators see who they are
+    may("operate") ? get("people", { limit: 200 }).catch(() => ({ data: [] })) : { data: [] }, // only operators see who they are
   ]);
   for (let n = 1; n < pages && report.next; n++) {
     const page = await get("statistics/usage", { ...query, after: report.next });
