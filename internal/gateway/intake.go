@@ -100,8 +100,14 @@ func (in intake) Press(ctx context.Context, m channels.Inbound) (say string, err
 			return say, err
 		}
 	}
-	if command == "snooze" && !mayPressSnooze(m) {
-		return sayNotYourJob, nil
+	if command == "snooze" {
+		id, _, err := in.g.pressedSnooze(ctx, m)
+		if err != nil {
+			return "", err
+		}
+		if id == "" {
+			return sayNotYourJob, nil
+		}
 	}
 	if command == "stop" {
 		say, err := onNode(ctx, in.g, sessions.Peer{Key: m.Key}, callPress, m, in.g.press)

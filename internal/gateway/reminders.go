@@ -24,10 +24,12 @@ type Reminders interface {
 	// MaySnooze reports whether there is such a last one.
 	MaySnooze(ctx context.Context, c agent.Call) (bool, error)
 	KeepZone(ctx context.Context, c agent.Call, name string) (said string, err error)
+	// Mine are the accounts of whoever calls.
+	Mine(ctx context.Context, c agent.Call) (owners []string, err error)
 }
 
 const (
-	sayHowJobs    = "\n\nAsk me for one in your own words, like “remind me tomorrow at nine”. /jobs cancel r1 removes r1. /jobs zone Europe/Rome tells me where you are."
+	sayHowJobs    = "\n\nAsk me for one in your own words, like “remind me tomorrow at nine”. /jobs cancel r1 removes the one listed as r1. /jobs zone Europe/Rome tells me where you are."
 	sayWhichJob   = "Write /jobs to see your reminders, /jobs cancel r1 to remove one, or /jobs zone Europe/Rome to tell me where you are."
 	sayHowSnooze  = "Write for how long after the command: /snooze 10m, /snooze 1h or /snooze tomorrow."
 	sayJobsError  = "Sorry, I could not reach your reminders. Please try again later."
@@ -68,8 +70,11 @@ func (g *Gateway) changeReminders(ctx context.Context, m channels.Inbound, name 
 		return "", err
 	}
 	if name == "snooze" {
-		id, until := snoozeWords(words)
-		if until == "" {
+		id, until, err := g.snoozeWords(ctx, m, words)
+		switch {
+		case err != nil:
+			return "", err
+		case until == "":
 			return sayHowSnooze, nil
 		}
 		return g.opts.Reminders.SnoozeJob(ctx, call, id, until)
@@ -91,18 +96,37 @@ func askingCall(m channels.Inbound) agent.Call {
 // snoozeButton is the subject of a button: the reminder, for how long, and whose it is.
 var snoozeButton = lazily.Compile(`^(r[0-9]{1,9})in(10m|1h|tomorrow)of([0-9a-f]{8})$`)
 
-// snoozeWords are the words after /snooze: [r7] 1h, or those of a button.
-func snoozeWords(words []string) (id, until string) {
+// snoozeWords are the words after /snooze of m: [r7] 1h, or those of a button.
+func (g *Gateway) snoozeWords(ctx context.Context, m channels.Inbound, words []string) (id, until string, err error) {
 	switch len(words) {
 	case 1:
-		if pressed := snoozeButton.Regexp().FindStringSubmatch(words[0]); pressed != nil {
-			return pressed[1], pressed[2]
+		if snoozeButton.Regexp().MatchString(words[0]) {
+			return g.pressedSnooze(ctx, m)
 		}
-		return "", words[0]
+		return "", words[0], nil
 	case 2:
-		return words[0], words[1]
+		return words[0], words[1], nil
 	}
-	return "", ""
+	return "", "", nil
+}
+
+// pressedSnooze is what m, a pressed button, means: which reminder, and until when. Both are
+// empty if no account of its author made that one.
+func (g *Gateway) pressedSnooze(ctx context.Context, m channels.Inbound) (id, until string, err error) {
+	pressed := snoozeButton.Regexp().FindStringSubmatch(strings.TrimSpace(arguments(m.Text)))
+	if pressed == nil || !g.hasReminders() || m.Sender.ID() == "" {
+		return "", "", nil
+	}
+	owners, err := g.opts.Reminders.Mine(ctx, askingCall(m))
+	if err != nil {
+		return "", "", err
+	}
+	for _, owner := range owners {
+		if pressed[3] == ownerMark(owner) {
+			return pressed[1] + "@" + owner, pressed[2], nil
+		}
+	}
+	return "", "", nil
 }
 
 // snoozeChoices are the buttons under d, if it is the end of a reminder's text.
@@ -127,15 +151,8 @@ func ownerMark(owner string) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// mayPressSnooze reports whether the author of m, a pressed button, made the reminder.
-func mayPressSnooze(m channels.Inbound) bool {
-	pressed := snoozeButton.Regexp().FindStringSubmatch(strings.TrimSpace(arguments(m.Text)))
-	who := sessions.Sender{Channel: m.Key.Channel(), ID: m.Sender.ID()}.Owner()
-	return pressed != nil && pressed[3] == ownerMark(who)
-}
-
 // snoozeForm are words that put off a reminder and are no command.
-var snoozeForm = lazily.Compile(`(?i)^\s*snooze\s+((?:r[0-9]{1,9}\s+)?(?:tomorrow|[0-9]{1,4}[hm](?:[0-9]{1,2}m)?))\s*$`)
+var snoozeForm = lazily.Compile(`(?i)^\s*snooze\s+((?:r[0-9]{1,9}(?:@\S{1,200})?\s+)?(?:tomorrow|[0-9]{1,4}[hm](?:[0-9]{1,2}m)?))\s*$`)
 
 // asSnooze returns m as the command that it means, if it puts off what came due here; else m
 // itself.

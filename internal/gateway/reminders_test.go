@@ -80,11 +80,22 @@ func TestAPromptOfAReminder(t *testing.T) {
 	})
 }
 
+// together makes net:1 and net:7 accounts of one person.
+func together(_ context.Context, identity string) ([]string, error) {
+	switch identity {
+	case "net:1":
+		return []string{"net:1", "net:7"}, nil
+	case "net:7":
+		return []string{"net:7", "net:1"}, nil
+	}
+	return []string{identity}, nil
+}
+
 // booked starts a world with reminders, and a clock that the runner of them follows.
 func booked(t *testing.T) (*world, *reminders.Book) {
 	var book *reminders.Book
 	w := start(t, func(w *world, _ *gateway.Binding, o *gateway.Options) {
-		book = reminders.New(w.mem, reminders.Options{Zone: time.UTC})
+		book = reminders.New(w.mem, reminders.Options{Zone: time.UTC, Together: together})
 		o.Reminders = book
 		o.Heartbeats = jobs{"watch": channels.MustKey("net:1")}
 	})
@@ -108,7 +119,7 @@ func TestRemindersByCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, book := booked(t)
 		for _, step := range []struct{ say, want string }{
-			{"/jobs", "There are no reminders here.\n\nAsk me for one in your own words, like “remind me tomorrow at nine”. /jobs cancel r1 removes r1. /jobs zone Europe/Rome tells me where you are."},
+			{"/jobs", "There are no reminders here.\n\nAsk me for one in your own words, like “remind me tomorrow at nine”. /jobs cancel r1 removes the one listed as r1. /jobs zone Europe/Rome tells me where you are."},
 			{"/snooze 1h", "No reminder of yours has come due here lately."},
 			{"snooze 1h", "echo snooze 1h"},
 			{"/jobs zone Mars", `There is no time zone "Mars"; write it like Europe/Rome or America/New_York.`},
@@ -154,7 +165,7 @@ func (w *world) hears(text, want string) {
 	}
 }
 
-// Buttons under a delivered reminder are its maker's.
+// Buttons under a delivered reminder are its maker's, whichever account presses.
 func TestButtonsOfAReminder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, book := booked(t)
@@ -177,7 +188,7 @@ func TestButtonsOfAReminder(t *testing.T) {
 		if err != nil || say != "This reminder is somebody else's." {
 			t.Errorf("another person's press: %q, %v", say, err)
 		}
-		press.Sender.IDs = []string{"1"}
+		press.Sender.IDs = []string{"7"}
 		for _, id := range []string{"press2", "press3"} { // a double tap
 			press.ID = id
 			_, err = w.in.(channels.Presser).Press(t.Context(), press)

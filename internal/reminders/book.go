@@ -21,7 +21,7 @@ func (b *Book) Make(ctx context.Context, a Asker, o heartbeat.Order) (said strin
 	if err != nil {
 		return "", err
 	}
-	return b.say(ctx, a, r), nil
+	return b.say(ctx, a, r, r.name), nil
 }
 
 // add stores a new reminder of a.
@@ -130,58 +130,6 @@ func (b *Book) checkChat(ctx context.Context, k channels.Key) error {
 	return nil
 }
 
-// in lists what is delivered to k, of all makers.
-func (b *Book) in(ctx context.Context, k channels.Key) (list []reminder, err error) {
-	notes, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: Kind})
-	if err != nil {
-		return nil, fmt.Errorf("reminders: list those of %s: %w", k, err)
-	}
-	for _, r := range readAll(notes) {
-		if r.Key == k {
-			list = append(list, r)
-		}
-	}
-	return list, nil
-}
-
-// owners are the identities of the person who asks, that under which they ask first.
-func (b *Book) owners(ctx context.Context, a Asker) ([]string, error) {
-	owner, err := a.owner()
-	if err != nil {
-		return nil, err
-	}
-	all, err := b.o.Together(ctx, owner)
-	if err != nil {
-		return nil, fmt.Errorf("reminders: look up who %s is: %w", owner, err)
-	}
-	return all, nil
-}
-
-// visible lists what a may see: their own, in a shared chat only those of that chat, and
-// as an approver all of that chat.
-func (b *Book) visible(ctx context.Context, a Asker) (list []reminder, err error) {
-	owners, err := b.owners(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	if !a.Private && b.o.Approves(ctx, a.Key, a.Person) {
-		return b.in(ctx, a.Key)
-	}
-	var notes []sessions.Note
-	for _, owner := range owners {
-		some, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: Kind, Owner: owner})
-		if err != nil {
-			return nil, fmt.Errorf("reminders: list those of %s: %w", owner, err)
-		}
-		notes = append(notes, some...)
-	}
-	list = readAll(notes)
-	if !a.Private {
-		list = slices.DeleteFunc(list, func(r reminder) bool { return r.Key != a.Key })
-	}
-	return list, nil
-}
-
 // List says what a has, a line each, soonest first.
 func (b *Book) List(ctx context.Context, a Asker) (said string, err error) {
 	list, err := b.visible(ctx, a)
@@ -189,41 +137,6 @@ func (b *Book) List(ctx context.Context, a Asker) (said string, err error) {
 		return "", err
 	}
 	return b.lines(ctx, a, list), nil
-}
-
-// find is the one that a means by name: in a private chat r7 is that of the identity under
-// which they ask, and r7@telegram one that they made on another network.
-func (b *Book) find(ctx context.Context, a Asker, name string) (reminder, error) {
-	name, on, _ := strings.Cut(cleanName(name), "@")
-	list, err := b.visible(ctx, a)
-	if err != nil {
-		return reminder{}, err
-	}
-	list = slices.DeleteFunc(list, func(r reminder) bool {
-		return r.name != name || on != "" && !strings.EqualFold(on, r.owner) && on != channelOf(r.owner)
-	})
-	owner, err := a.owner()
-	if err != nil {
-		return reminder{}, err
-	}
-	own := slices.IndexFunc(list, func(r reminder) bool { return r.owner == owner })
-	switch {
-	case own >= 0:
-		return list[own], nil
-	case len(list) == 0:
-		return reminder{}, refuse("there is no reminder %.40s here; %s shows the numbers", name, b.o.Spell(a.Key, "/jobs"))
-	case a.Private && (on == "" || len(list) > 1):
-		return reminder{}, refuse("reminder %s was made on another network: write %s@%s for that one", name, name, list[0].owner)
-	case len(list) == 1:
-		return list[0], nil
-	}
-	return reminder{}, refuse("%d people have a reminder %s here; they must change it themselves", len(list), name)
-}
-
-// channelOf is the network of an identity.
-func channelOf(identity string) string {
-	channel, _, _ := strings.Cut(identity, ":")
-	return channel
 }
 
 // Change changes when a reminder is due or, if it is the asker's own, what it says. A new
@@ -288,7 +201,7 @@ func (b *Book) Change(ctx context.Context, a Asker, name string, o heartbeat.Ord
 		return "", wrap("change a reminder", err)
 	}
 	b.changed()
-	return "Changed. " + b.say(ctx, a, changed), nil
+	return "Changed. " + b.say(ctx, a, changed, nameFor(owners, changed)), nil
 }
 
 // rewrite puts the words of o into r.

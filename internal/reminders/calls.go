@@ -70,6 +70,11 @@ func (b *Book) MaySnooze(ctx context.Context, c agent.Call) (bool, error) {
 	return b.CanSnooze(ctx, askerOf(c))
 }
 
+// Mine are the accounts of whoever calls, that under which they call first.
+func (b *Book) Mine(ctx context.Context, c agent.Call) (owners []string, err error) {
+	return b.owners(ctx, askerOf(c))
+}
+
 // KeepZone is SetZone for a person's command.
 func (b *Book) KeepZone(ctx context.Context, c agent.Call, name string) (said string, err error) {
 	zone, err := b.SetZone(ctx, askerOf(c), name)

@@ -15,7 +15,7 @@
 //	a time that is over, a rule without days  refused, with what time it is
 //	too many of a person                      refused, in the step that would add one
 //	too many of a chat                        refused; makers at the same moment may pass the limit by one each
-//	a number that two accounts of a person have  it means that of the network on which they ask
+//	a number that two accounts of a person have  it means that of the account from which they ask
 //	the zone of a person is not known         the configuration's counts, and each answer says so; they are asked once
 //	no such number, or somebody else's        both are told as "no reminder r7 here"
 //	a note that cannot be read                it is listed as broken and can be cancelled

@@ -13,11 +13,11 @@ import (
 // maxShown is how many runes of a text are shown in a list.
 const maxShown = 80
 
-// say is what a reminder is, for whoever made or changed it.
-func (b *Book) say(ctx context.Context, a Asker, r reminder) string {
+// say is what a reminder is, for whoever made or changed it and calls it name.
+func (b *Book) say(ctx context.Context, a Asker, r reminder, name string) string {
 	zone := b.zone(r.Zone)
 	var text strings.Builder
-	fmt.Fprintf(&text, "Reminder %s: ", b.nameFor(a, r))
+	fmt.Fprintf(&text, "Reminder %s: ", name)
 	if repeats := b.repeats(r); repeats != "" {
 		fmt.Fprintf(&text, "%s, first ", repeats)
 	}
@@ -95,32 +95,24 @@ func (b *Book) lines(ctx context.Context, a Asker, list []reminder) string {
 		return "There are no reminders here."
 	}
 	zone := b.o.Zone
-	owner, err := a.owner()
+	owners, err := b.owners(ctx, a)
 	if err == nil {
-		zone = b.ZoneOf(ctx, owner)
+		zone = b.ZoneOf(ctx, owners[0])
 	}
 	var text strings.Builder
 	for _, r := range list {
-		b.line(&text, a, r, zone)
+		b.line(&text, a, r, nameFor(owners, r), zone)
 	}
 	return text.String()
 }
 
-// nameFor is how a names r: with the network, if they made it on another one.
-func (b *Book) nameFor(a Asker, r reminder) string {
-	if !a.Private || channelOf(r.owner) == a.Key.Channel() {
-		return r.name
-	}
-	return r.name + "@" + channelOf(r.owner)
-}
-
-// line writes a line of a list for somebody in zone. A time that was said by the clock is
+// line writes a line of a list for somebody in zone who calls r name. A time that was said by the clock is
 // shown on the clock for which it was said.
-func (b *Book) line(text *strings.Builder, a Asker, r reminder, zone *time.Location) {
+func (b *Book) line(text *strings.Builder, a Asker, r reminder, name string, zone *time.Location) {
 	if r.When.At != "" || r.When.Repeat != nil {
 		zone = b.zone(r.Zone)
 	}
-	fmt.Fprintf(text, "- %s: ", b.nameFor(a, r))
+	fmt.Fprintf(text, "- %s: ", name)
 	switch {
 	case r.broken:
 	case r.Paused != "":

@@ -17,11 +17,11 @@ const snoozable = 24 * time.Hour
 // or of the last one of theirs for "". until is like "10m", "1h" or "tomorrow". One that
 // repeats keeps its rhythm.
 func (b *Book) Snooze(ctx context.Context, a Asker, name, until string) (said string, err error) {
-	owner, err := a.owner()
+	owners, err := b.owners(ctx, a)
 	if err != nil {
 		return "", err
 	}
-	fired, err := b.lastFired(ctx, a, owner, name)
+	fired, err := b.lastFired(ctx, a, owners, name)
 	if err != nil {
 		return "", err
 	}
@@ -30,10 +30,10 @@ func (b *Book) Snooze(ctx context.Context, a Asker, name, until string) (said st
 		return "", b.notDue(ctx, a, name)
 	case 1:
 	default:
-		return "", refuse("several reminders came together; say which, like snooze %s 1h", fired[len(fired)-1].name)
+		return "", refuse("several reminders came together; say which, like snooze %s 1h", nameFor(owners, fired[len(fired)-1]))
 	}
 	r := fired[0]
-	_, zone, err := b.zoneOf(ctx, owner)
+	_, zone, err := b.zoneOf(ctx, owners[0])
 	if err != nil {
 		return "", err
 	}
@@ -55,7 +55,7 @@ func (b *Book) Snooze(ctx context.Context, a Asker, name, until string) (said st
 	if !r.Done {
 		return said, nil
 	}
-	err = b.store.ChangeNotes(ctx, Kind, owner, func([]sessions.Note) (put []sessions.Note, remove []string, err error) {
+	err = b.store.ChangeNotes(ctx, Kind, r.owner, func([]sessions.Note) (put []sessions.Note, remove []string, err error) {
 		return nil, []string{r.name}, nil // a second press finds nothing
 	})
 	return said, err
@@ -76,36 +76,56 @@ func (b *Book) notDue(ctx context.Context, a Asker, name string) error {
 
 // CanSnooze reports whether a reminder of a has come due lately where they are.
 func (b *Book) CanSnooze(ctx context.Context, a Asker) (bool, error) {
-	owner, err := a.owner()
+	_, err := a.owner()
 	if err != nil {
 		return false, nil //nolint:nilerr // whose would it be?
 	}
-	fired, err := b.lastFired(ctx, a, owner, "")
+	owners, err := b.owners(ctx, a)
+	if err != nil {
+		return false, err
+	}
+	fired, err := b.lastFired(ctx, a, owners, "")
 	return len(fired) > 0, err
 }
 
-// lastFired is the reminder of owner that came due last where a is, or the one called name.
-// It is more than one if they came in one message.
-func (b *Book) lastFired(ctx context.Context, a Asker, owner, name string) (last []reminder, err error) {
+// lastFired is the reminder of owners that came due last where a is, or the one called name:
+// that of the first of them who has one. It is more than one if they came in one message.
+func (b *Book) lastFired(ctx context.Context, a Asker, owners []string, name string) (last []reminder, err error) {
+	named, on := "", ""
 	if name != "" {
-		name = cleanName(name)
+		named, on = splitName(name)
 	}
-	notes, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: Kind, Owner: owner, Name: name})
-	if err != nil {
-		return nil, wrap("find what came due", err)
-	}
-	for _, n := range notes {
-		r, is := read(n)
-		recent := b.o.Now().Sub(r.Fired) < snoozable || name != ""
-		if !is || r.Key != a.Key || r.Fired.IsZero() || !r.Cancelled.IsZero() || !recent {
+	for _, owner := range owners {
+		if !isOn(owner, on) {
 			continue
 		}
-		if len(last) > 0 && r.Fired.After(last[0].Fired) {
-			last = nil
+		notes, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: Kind, Owner: owner, Name: named})
+		if err != nil {
+			return nil, wrap("find what came due", err)
 		}
-		if len(last) == 0 || r.Fired.Equal(last[0].Fired) {
-			last = append(last, r)
+		for _, n := range notes {
+			last = b.newer(last, a, n, named != "")
+		}
+		if named != "" && len(last) > 0 {
+			break
 		}
 	}
 	return last, nil
+}
+
+// newer is last, or n if that came due later where a is; both if they came in one message.
+// One that is not named came due lately.
+func (b *Book) newer(last []reminder, a Asker, n sessions.Note, named bool) []reminder {
+	r, is := read(n)
+	recent := b.o.Now().Sub(r.Fired) < snoozable || named
+	if !is || r.Key != a.Key || r.Fired.IsZero() || !r.Cancelled.IsZero() || !recent {
+		return last
+	}
+	switch {
+	case len(last) == 0 || r.Fired.After(last[0].Fired):
+		return []reminder{r}
+	case r.Fired.Equal(last[0].Fired):
+		return append(last, r)
+	}
+	return last
 }

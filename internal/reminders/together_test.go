@@ -48,10 +48,10 @@ func TestRemindersOfOnePerson(t *testing.T) {
 	}{
 		{bob, "r1@irc", "refused: there is no reminder"},
 		{ann, "r9@irc", "refused: there is no reminder"},
-		{ann, "r2", "refused: reminder r2 was made on another network: write r2@irc:account:ann"},
+		{ann, "r2", "refused: you made reminder r2 from another of your accounts: write r2@irc"},
 		{ann, "r2@irc", "Cancelled reminder r2: second"},
 		{ann, "r1", "Cancelled reminder r1: phone"},
-		{ann, "r1", "refused: reminder r1 was made on another network"},
+		{ann, "r1", "refused: you made reminder r1 from another of your accounts: write r1@irc"},
 		{ann, "r1@IRC:account:ANN", "Cancelled reminder r1: desk"},
 		{annsDesk, "r1", "refused: there is no reminder"},
 	} {
@@ -89,4 +89,63 @@ func TestRemindersOfOnePerson(t *testing.T) {
 	if got := w.list(ann); strings.Contains(got, "irc") {
 		t.Errorf("the list on the phone afterwards: %s", got)
 	}
+}
+
+// Two accounts of one person may be on one network: what is listed is what can be written, and
+// what came due is theirs whichever of them made it.
+func TestTwoAccountsOnOneNetwork(t *testing.T) {
+	w := newWorld(t)
+	one := []string{"web:owner", "cli:owner", "web:operator"}
+	w.book = reminders.New(w.store, reminders.Options{
+		Now: func() time.Time { return w.now }, Zone: time.UTC,
+		Together: func(_ context.Context, identity string) ([]string, error) {
+			return append([]string{identity}, slices.DeleteFunc(slices.Clone(one), func(o string) bool { return o == identity })...), nil
+		},
+	})
+	private := func(key, id string) reminders.Asker {
+		a := asker(key, id, "Ann")
+		a.Private = true
+		return a
+	}
+	page := private("web:default", "owner")
+	program := private("web:default", "operator")
+	terminal := private("cli:direct", "owner")
+	w.make(program, heartbeat.Order{Text: "bread", When: heartbeat.When{In: "1h"}})
+	w.make(program, heartbeat.Order{Text: "milk", When: heartbeat.When{In: "2h"}})
+	w.make(page, heartbeat.Order{Text: "tea", When: heartbeat.When{In: "3h"}})
+	w.make(terminal, heartbeat.Order{Text: "cake", When: heartbeat.When{In: "4h"}})
+	for a, names := range map[*reminders.Asker]string{
+		&page:     "r1@web:operator r2@web:operator r1 r1@cli",
+		&program:  "r1 r2 r1@web:owner r1@cli",
+		&terminal: "r1@web:operator r2@web:operator r1@web:owner r1",
+	} {
+		var got []string
+		for line := range strings.Lines(w.list(*a)) {
+			name, _, _ := strings.Cut(strings.TrimPrefix(line, "- "), ": ")
+			got = append(got, name)
+		}
+		want(t, strings.Join(got, " "), names)
+	}
+	want(t, w.cancel(page, "r2"), "refused: you made reminder r2 from another of your accounts: write r2@web:operator")
+	want(t, w.cancel(terminal, "r2"), "refused: you made reminder r2 from another of your accounts: write r2@web:operator")
+	want(t, w.cancel(terminal, "r1@web"), "refused: you made reminder r1 from another of your accounts: write r1@web:operator or r1@web:owner")
+	moved := w.change(page, "r2@web:operator", heartbeat.Order{When: heartbeat.When{In: "90m"}})
+	if !strings.HasPrefix(moved, "Changed. Reminder r2@web:operator: ") {
+		t.Errorf("changed: %q, want the name that can be written", moved)
+	}
+
+	w.pass(time.Hour)
+	snoozed, err := w.book.Snooze(t.Context(), page, "", "1h")
+	if err != nil || !strings.HasPrefix(snoozed, "“bread” comes again. Reminder r2: ") {
+		t.Errorf("Snooze = %q, %v; want bread again", snoozed, err)
+	}
+	w.pass(30 * time.Minute)
+	if may, err := w.book.CanSnooze(t.Context(), page); !may || err != nil {
+		t.Errorf("CanSnooze = %v, %v; want what the program made", may, err)
+	}
+	snoozed, err = w.book.Snooze(t.Context(), page, "r2@web:operator", "1h")
+	if err != nil || !strings.HasPrefix(snoozed, "“milk” comes again. ") {
+		t.Errorf("Snooze by its name = %q, %v; want milk again", snoozed, err)
+	}
+	want(t, w.said(w.book.Snooze(t.Context(), page, "r2@web:operator", "1h")), "refused: no reminder of yours has come due here lately") // it was put off
 }
