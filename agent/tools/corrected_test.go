@@ -87,7 +87,7 @@ func TestAFullMemory(t *testing.T) {
 		ok(t, err)
 	}
 	_, err := tools.Remember(f).Run(t.Context(), alicePrivate.call(`{"text":"one more"}`))
-	if err == nil || !strings.Contains(err.Error(), "the memory is full: it has 200 facts") {
+	if err == nil || !strings.Contains(err.Error(), "the memory is full: 200 facts fit") {
 		t.Errorf("remember = %v", err)
 	}
 	said, err := tools.Remember(f).Run(t.Context(), alicePrivate.call(`{"text":"one more","replaces":"3"}`))

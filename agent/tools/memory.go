@@ -149,7 +149,7 @@ func Remember(f Facts) agent.Tool {
 		kept, err := f.Remember(ctx, where, n)
 		switch {
 		case errors.Is(err, sessions.ErrTooMany):
-			return "", fmt.Errorf("the memory is full: it has %d facts. Find what is no longer needed with recall, then forget it, or call again with replaces", sessions.MostFacts(where))
+			return "", fmt.Errorf("the memory is full: %d facts fit. Find one that is no longer needed with recall, and call again with its number in replaces", sessions.MostFacts(where))
 		case errors.Is(err, sessions.ErrNotFound):
 			return "", fmt.Errorf("nothing was remembered, because not all of the facts %v are here; recall shows the numbers", args.Replaces)
 		case err != nil:

@@ -162,7 +162,7 @@ func (g *Gateway) remember(ctx context.Context, k channels.Key, scope, words str
 	}
 	kept, err := g.opts.Memory.Remember(ctx, scope, sessions.NewFact{Text: words, From: k})
 	if errors.Is(err, sessions.ErrTooMany) {
-		return fmt.Sprintf("My memory is full: %d things fit. /memory shows them, and /forget 12 makes room.", sessions.MostFacts(scope)), nil
+		return fmt.Sprintf("My memory is full: of what was said here, %d things fit. /memory shows them. Forgetting some of those makes room, like /forget 12.", sessions.MostFacts(scope)), nil
 	}
 	if err != nil {
 		return "", err

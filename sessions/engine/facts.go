@@ -27,7 +27,7 @@ func (st *step) lastFact() int64 {
 // tool call, and a model a fact. A fact that is remembered again without origins becomes the
 // person's own. What it replaces is kept for [sessions.FactUndo], for [Store.UndoFacts].
 // Errors: ErrNotFound if a number in Replaces is none of the scope's; ErrTooMany if the
-// scope has sessions.MostFacts. Both change nothing.
+// scope has sessions.MostFacts and n replaces none. Both change nothing.
 func (s *Store) Remember(ctx context.Context, scope string, n sessions.NewFact) (kept sessions.Kept, err error) {
 	n.Text = rules.Text(n.Text)
 	n.Origins = rules.Origins(n.Origins)

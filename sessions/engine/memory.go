@@ -89,7 +89,9 @@ func (m *memory) remember(n sessions.NewFact) (kept sessions.Kept, err error) {
 	}
 	stored := slices.IndexFunc(m.live, sameAs(n.Text))
 	if stored < 0 {
-		if most := sessions.MostFacts(m.scope); m.sizeOf(m.live, m.scope)-m.sizeOf(kept.Replaced, m.scope) >= most {
+		// A correction leaves no more than there was, also where what it replaces was said
+		// elsewhere, or where an undo brought back one too many.
+		if most := sessions.MostFacts(m.scope); len(kept.Replaced) == 0 && m.sizeOf(m.live, m.scope) >= most {
 			return kept, fmt.Errorf("%w: the memory has %d facts", sessions.ErrTooMany, most)
 		}
 		kept.Fact = sessions.Fact{ID: m.lastFact() + 1, Text: n.Text, At: rules.Time(m.now), Origins: n.Origins}

@@ -80,6 +80,11 @@ func factsOfOnePerson(t *testing.T, r *rig) {
 	remember("there is room here")
 	_, err = r.Remember(ctx, there, sessions.NewFact{Text: "and none there", Beside: []string{me}})
 	is(t, "Remember where it is full", err, sessions.ErrTooMany)
+	// A correction of what was said elsewhere is no more than there was.
+	list, err := r.Recall(ctx, me, "room", 1)
+	must(t, err)
+	_, err = r.Remember(ctx, there, sessions.NewFact{Text: "and a bit there", Beside: []string{me}, Replaces: []int64{list[0].ID}})
+	must(t, err)
 }
 
 // undo returns what came back, and what was dropped.
@@ -181,6 +186,15 @@ var memoryTests = map[string]func(*testing.T, *rig){
 			list, err := r.Recall(t.Context(), scope, "word0", 1)
 			must(t, err)
 			r.remember(t, scope, "one more", list[0].ID)
+			// What comes back may be one too many, and corrections still go.
+			two, err := r.Recall(t.Context(), scope, "word2", 1)
+			must(t, err)
+			must(t, r.Forget(t.Context(), scope, two[0].ID))
+			r.remember(t, scope, "in its place")
+			same(t, "undo in a full memory", r.undo(t, scope), []string{"word2"})
+			_, err = r.Remember(t.Context(), scope, sessions.NewFact{Text: "two more"})
+			is(t, "Remember beyond a full memory", err, sessions.ErrTooMany)
+			r.remember(t, scope, "a correction", two[0].ID)
 		}
 	},
 	"Facts/Corrected": corrected,
