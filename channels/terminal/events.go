@@ -120,7 +120,7 @@ func (s *session) showItem(it live.Item) {
 			s.showAnswer(it.Text, ours)
 			s.question = it.Asks
 			if it.Asks != "" {
-				s.notice("· y allows, n refuses")
+				s.notice(sayHowToAnswer)
 			}
 		} else {
 			s.notice(prompt + oneLine(it.Text, s.screen.textWidth()-len(indent))) // from another window

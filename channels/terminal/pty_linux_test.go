@@ -386,6 +386,33 @@ func TestAnswerAQuestion(t *testing.T) {
 	}
 }
 
+// A question that waits is shown whole when the chat is opened again, and answered as before.
+// One that is over is a line of the history.
+func TestAnswerAQuestionAfterOpeningAgain(t *testing.T) {
+	const question = "May I run a command that is too long for one line of this window? Its code is k3fq."
+	g := newGateway(t, strings.ToUpper)
+	g.put(live.Item{ID: "one", From: live.FromPerson, Text: "go", Waiting: true})
+	g.put(live.Item{ID: "question/k3fq", From: live.FromDragoman, Text: question, Asks: "k3fq"})
+	g.put(live.Item{ID: "two", From: live.FromPerson, Text: "/status"})
+	g.put(live.Item{ID: "three", From: live.FromDragoman, Text: "A message is kept."})
+	p := sit(t, g, 60, 20, terminal.ChatOptions{})
+	p.sees("A message is kept.", "May I run", "Its code is k3fq.", "y allows, n refuses")
+	p.prompted()
+	p.key("n\r")
+	p.sees("Done: /deny k3fq")
+	p.key("\x04")
+	p.left()
+	p = sit(t, g, 60, 20, terminal.ChatOptions{})
+	if shown := p.prompted(); strings.Contains(shown, "y allows") {
+		t.Errorf("an answered question is asked again:\n%s", shown)
+	}
+	p.key("n\r")
+	testkit.Eventually(t, "the n as it is", func() bool {
+		said := g.said()
+		return said[len(said)-1] == "n"
+	})
+}
+
 func TestAWordToLeaveWith(t *testing.T) {
 	g := newGateway(t, strings.ToUpper)
 	p := sit(t, g, 60, 20, terminal.ChatOptions{History: -1})

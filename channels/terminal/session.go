@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"dragoman/channels/live"
@@ -70,8 +71,12 @@ func (s *session) showHistory(items []live.Item, o ChatOptions) {
 	if show == 0 {
 		show = shownHistory
 	}
+	open := openQuestion(items)
 	items = items[max(0, len(items)-max(0, show)):]
 	for _, it := range items {
+		if open != nil && it.ID == open.ID {
+			continue
+		}
 		mark := indent
 		if it.From == live.FromPerson {
 			mark = prompt
@@ -83,7 +88,41 @@ func (s *session) showHistory(items []live.Item, o ChatOptions) {
 			s.screen.print("\n")
 		}
 		s.screen.line(oneLine("Enter sends · Ctrl-C stops an answer · Ctrl-D quits · /help", s.screen.textWidth()))
+		if open != nil {
+			s.showQuestion(open)
+		}
 	}
+}
+
+// showQuestion shows an open question whole; the next line may answer it.
+func (s *session) showQuestion(it *live.Item) {
+	s.showAnswer(it.Text, false)
+	s.question = it.Asks
+	s.notice(sayHowToAnswer)
+}
+
+// sayHowToAnswer stands below a question.
+const sayHowToAnswer = "· y allows, n refuses"
+
+// openQuestion is the newest question that nobody answered, nil if there is none: nothing was
+// sent after it, or what a person wrote before it still waits.
+func openQuestion(items []live.Item) *live.Item {
+	decided := map[string]bool{}
+	last := true
+	for i, it := range slices.Backward(items) {
+		words := strings.Fields(it.Text)
+		switch {
+		case it.From == live.FromPerson && len(words) > 1 && strings.HasPrefix(words[0], "/"):
+			decided[strings.ToLower(words[1])] = true
+		case it.From != live.FromDragoman:
+		case it.Asks == "":
+			last = false
+		case decided[strings.ToLower(it.Asks)]:
+		case last || slices.ContainsFunc(items[:i], func(before live.Item) bool { return before.Waiting }):
+			return &items[i]
+		}
+	}
+	return nil
 }
 
 // waiting reports whether an answer is awaited or arriving.
