@@ -144,6 +144,19 @@ export interface ChannelStatus {
   /** Unused says that nobody has set the channel up, and that nothing is wrong. */
   unused?: boolean;
 }
+/** Command is a word that does something in a conversation, like /stop. */
+export interface Command {
+  help: string;
+  /** Name is without the slash, and Help a line about what it does. */
+  name: string;
+}
+/** Page is one page of a list. */
+export interface CommandPage {
+  /** never null */
+  data: (Command)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
 /** Configuration is the configuration that counts, to read. */
 export interface Configuration {
   /** File is where it is; "" for the built-in defaults. */
@@ -1243,6 +1256,10 @@ export interface Operations {
       within_seconds?: number;
     };
     answer: LinkLine;
+  };
+  /** The commands that you may use in your rooms of the page, as `/help` lists them, for completion. */
+  "GET /commands": {
+    answer: CommandPage;
   };
   /** A link that opens the page once, within a minute, for whoever runs Dragoman. */
   "POST /console/links": {

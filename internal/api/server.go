@@ -52,6 +52,8 @@ type Options struct {
 	Figures Figuring
 	// Models are those that a prompt may name, the usual one first. Nil: no daemon runs.
 	Models func() []ModelChoice
+	// Commands are those that a person may use in a room of theirs. Nil: no daemon runs.
+	Commands func(room channels.Key) []Command
 	// MayAnswer is an error with a sentence if the persona of that name may not answer in k.
 	// Nil: no daemon runs, and nobody knows.
 	MayAnswer func(k channels.Key, name string) error

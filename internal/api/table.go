@@ -38,6 +38,10 @@ var (
 		Method: get, Path: "/models", Scope: people.Chat, Within: callWithin,
 		Doc: "The models that a prompt or a conversation may name, with window and prices, as `/model` lists them.",
 	}, (*server).models}
+	ListCommands = Verb[None, Page[Command]]{Spec{
+		Method: get, Path: "/commands", Scope: people.Chat, Within: callWithin,
+		Doc: "The commands that you may use in your rooms of the page, as `/help` lists them, for completion.",
+	}, (*server).commands}
 	ReadMe = Verb[None, Me]{Spec{
 		Method: get, Path: "/me", Scope: people.Chat, Within: callWithin,
 		Doc: "Who you are to Dragoman, and what you may do.",
@@ -425,7 +429,7 @@ var (
 
 // table is the one table of verbs. A verb that is not in it is not served.
 var table = []Route{
-	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ReadLog.route(), followLog.route(), ListModels.route(), ReadMe.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(), ListBudgets.route(), ListOwnBudgets.route(),
+	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ReadLog.route(), followLog.route(), ListModels.route(), ListCommands.route(), ReadMe.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(), ListBudgets.route(), ListOwnBudgets.route(),
 	ListFeedback.route(), CountFeedback.route(),
 	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), uploadFile.route(), ListFiles.route(), exportThem.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), MarkUnread.route(), Pin.route(), Unpin.route(), PutQuestion.route(),

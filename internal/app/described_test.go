@@ -239,6 +239,7 @@ func described(dead, aside string, known api.Remembered) [][3]string {
 		{"GET", "/status"},
 		{"GET", "/health"},
 		{"GET", "/models"},
+		{"GET", "/commands"},
 		{"GET", "/me"},
 		{"GET", "/settings"},
 		{"GET", "/log?level=info&channel=web&limit=5"},

@@ -259,6 +259,7 @@ func (d *Daemon) verbs() http.Handler {
 		o.Figures = figures{d}
 		o.Log = d.logTail()
 		o.Models = d.modelChoices
+		o.Commands = d.commandsIn
 		o.MayAnswer = d.gateway.MayAnswer
 		o.Listening = d.events
 		o.Talk = doors{d}

@@ -18,6 +18,9 @@ func (g *Gateway) OfferCommands() {
 	}
 }
 
+// Menu is the menu of a channel. Nobody may change its lists.
+func (g *Gateway) Menu(channel string) channels.Menu { return g.menuOf(channel) }
+
 // menuOf is the menu of a channel: what /help would list for somebody whom nobody knows, and
 // for whoever runs Dragoman.
 func (g *Gateway) menuOf(name string) channels.Menu {

@@ -23,6 +23,7 @@ const drags = ["dragover", "dragleave", "drop"]; // anywhere on the page
 const touch = matchMedia("(pointer: coarse)");
 const attached = () => import("./attached.js").then((m) => m.Attached);
 const recorder = () => import("./recorder.js").then((m) => m.Recorder);
+const slash = () => import("./slash.js").then((m) => m.found());
 const canRecord = "mediaDevices" in navigator && "MediaRecorder" in window; // plain http has no microphone
 
 // composes: the key belongs to an input method, which writes Japanese, say.
@@ -121,7 +122,7 @@ export function Composer({ of: c, to, growing, quote = "", setQuote, editing, st
   const hint = growing ? t("Ask the next thing. It is answered after this.") : others ? t("Write to {0}", to ?? titleOf(c)) : t("Write a message");
   return html`<form class="composer" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); send(); }}>
     ${jump && html`<button type="button" class="button jump" onClick=${jump}><${Icon} name="arrow-down" small />${t("New messages")}</button>`}
-    <div class="column"><div class="box">
+    <div class="column">${c.own && /^\/\w*$/.test(draft) && html`<${Lazily} load=${slash} props=${{ typed: draft.slice(1).toLowerCase(), box, complete: (/** @type {string} */ text) => { keepDraft(c.key, text); box.current?.focus(); } }} />`}<div class="box">
       ${others && html`<div class="as"><span>${t("Answer as")}</span><${Segments} label=${t("Answer as")} of=${[["assistant", "Dragoman"], ["me", name]]} value=${as} set=${setAs} /><span>${as === "assistant" ? t("It is kept as an answer of the assistant.") : t("Your name is put in front.")}</span></div>`}
       ${editing && html`<div class="attached"><span class="grow cut">${t("You edit an earlier message. What followed is asked anew.")}</span><${Button} icon="x" kind="quiet" label=${t("Do not edit")} onClick=${cancelEdit} /></div>`}
       ${quote && html`<div class="attached"><span class="quoted grow cut">${quote}</span><${Button} icon="x" kind="quiet" label=${t("Remove the quote")} onClick=${() => setQuote?.("")} /></div>`}
