@@ -88,7 +88,7 @@ func TestJobsAreListedChangedAndCancelled(t *testing.T) {
 		{nobodyPrivate, "list_jobs", `{}`, "list_jobs: the network does not vouch for who this person is, so a reminder would be nobody's"},
 		{alicePrivate, "change_job", `{"id":"r1"}`, "change_job: write what to change: text, prompt, or when"},
 		{alicePrivate, "change_job", `{"id":"r1","in":"2h"}`, "Changed. Reminder r1: Saturday 28 November 2026, 13:00 (Europe/Berlin), in 2 hours, here. Undo: /jobs"},
-		{alicePrivate, "cancel_job", `{"id":"r1"}`, "Cancelled reminder r1: call Ann"},
+		{alicePrivate, "cancel_job", `{"id":"r1"}`, "Cancelled reminder r1: call Ann\n/jobs restore r1 brings it back within the hour."},
 		{alicePrivate, "list_jobs", `{}`, "There are no reminders here."},
 	} {
 		if diff := cmp.Diff(step.want, run(step.who, step.tool, step.args)); diff != "" {

@@ -46,7 +46,7 @@ var commands = []knownCommand{
 	{Name: "remember", Help: "make me remember something", Needs: (*Gateway).hasMemory},
 	{Name: "forget", Help: "make me forget something, by its number", Needs: (*Gateway).hasMemory},
 	{Name: "undo", Help: "take back what I forgot or replaced last in my memory", Needs: (*Gateway).hasMemory},
-	{Name: "jobs", Help: "show your reminders; /jobs cancel r7 removes one", Needs: (*Gateway).hasReminders},
+	{Name: "jobs", Help: "show your reminders; /jobs cancel r7 removes one, /jobs restore r7 brings it back", Needs: (*Gateway).hasReminders},
 	{Name: "snooze", Help: "put off the reminder that came last, like /snooze 1h", Needs: (*Gateway).hasReminders},
 	{Name: "approvals", Help: "show what waits for your yes, and what is always allowed", Needs: (*Gateway).asks},
 	{Name: "allow", Help: "allow what I asked about, by its code", Needs: (*Gateway).asks, May: (*Gateway).mayAnswer},

@@ -19,6 +19,8 @@ import (
 type Reminders interface {
 	ListJobs(ctx context.Context, c agent.Call) (said string, err error)
 	CancelJob(ctx context.Context, c agent.Call, id string) (said string, err error)
+	// RestoreJob brings back what was cancelled within the last hour.
+	RestoreJob(ctx context.Context, c agent.Call, id string) (said string, err error)
 	// SnoozeJob puts off the reminder called id, or the last that came due in the chat.
 	SnoozeJob(ctx context.Context, c agent.Call, id, until string) (said string, err error)
 	// MaySnooze reports whether there is such a last one.
@@ -30,7 +32,7 @@ type Reminders interface {
 
 const (
 	sayHowJobs    = "\n\nAsk me for one in your own words, like “remind me tomorrow at nine”. /jobs cancel r1 removes the one listed as r1. /jobs zone Europe/Rome tells me where you are."
-	sayWhichJob   = "Write /jobs to see your reminders, /jobs cancel r1 to remove one, or /jobs zone Europe/Rome to tell me where you are."
+	sayWhichJob   = "Write /jobs to see your reminders, /jobs cancel r1 to remove one, /jobs restore r1 to bring it back within the hour, or /jobs zone Europe/Rome to tell me where you are."
 	sayHowSnooze  = "Write for how long after the command: /snooze 10m, /snooze 1h or /snooze tomorrow."
 	sayJobsError  = "Sorry, I could not reach your reminders. Please try again later."
 	sayNotYourJob = "This reminder is somebody else's."
@@ -82,6 +84,8 @@ func (g *Gateway) changeReminders(ctx context.Context, m channels.Inbound, name 
 	switch {
 	case len(words) == 2 && words[0] == "cancel":
 		return g.opts.Reminders.CancelJob(ctx, call, words[1])
+	case len(words) == 2 && words[0] == "restore":
+		return g.opts.Reminders.RestoreJob(ctx, call, words[1])
 	case len(words) == 2 && words[0] == "zone":
 		return g.opts.Reminders.KeepZone(ctx, call, words[1])
 	}

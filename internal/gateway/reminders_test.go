@@ -124,7 +124,7 @@ func TestRemindersByCommands(t *testing.T) {
 			{"snooze 1h", "echo snooze 1h"},
 			{"/jobs zone Mars", `There is no time zone "Mars"; write it like Europe/Rome or America/New_York.`},
 			{"/jobs zone Europe/Rome", "From now on I take the times that you say as those of Europe/Rome."},
-			{"/jobs help", "Write /jobs to see your reminders, /jobs cancel r1 to remove one, or /jobs zone Europe/Rome to tell me where you are."},
+			{"/jobs help", "Write /jobs to see your reminders, /jobs cancel r1 to remove one, /jobs restore r1 to bring it back within the hour, or /jobs zone Europe/Rome to tell me where you are."},
 			{"/snooze", "Write for how long after the command: /snooze 10m, /snooze 1h or /snooze tomorrow."},
 		} {
 			w.hears(step.say, step.want)
@@ -142,7 +142,9 @@ func TestRemindersByCommands(t *testing.T) {
 			t.Errorf("after ten minutes the person reads %q", got)
 		}
 		w.hears("/snooze r2 tomorrow", "“call Ann” comes again. Reminder r3: Sunday 2 January 2000, 02:")
-		w.hears("/jobs cancel r3", "Cancelled reminder r3: call Ann")
+		w.hears("/jobs cancel r3", "Cancelled reminder r3: call Ann\n/jobs restore r3 brings it back within the hour.")
+		w.hears("/jobs restore r3", "Reminder r3 is back: call Ann")
+		w.hears("/jobs", "- r3: Sunday 2 January 2000, 02:")
 		// The conversation has what came due, so no turn is told again.
 		if got := w.ask("1", "thanks"); got != "thanks" {
 			t.Errorf("the model is asked %q", got)

@@ -120,7 +120,7 @@ func checkWords(o heartbeat.Order, needed bool) error {
 
 // checkChat refuses one more in a chat that is full.
 func (b *Book) checkChat(ctx context.Context, k channels.Key) error {
-	here, err := b.in(ctx, k)
+	here, err := b.in(ctx, k, readAll)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (b *Book) checkChat(ctx context.Context, k channels.Key) error {
 
 // List says what a has, a line each, soonest first.
 func (b *Book) List(ctx context.Context, a Asker) (said string, err error) {
-	list, err := b.visible(ctx, a)
+	list, err := b.visible(ctx, a, readAll)
 	if err != nil {
 		return "", err
 	}
@@ -230,24 +230,54 @@ func (b *Book) replan(r *reminder, w heartbeat.When, zone *time.Location, timed 
 	return nil
 }
 
-// Cancel removes a reminder for good.
+// Cancel ends a reminder. Restore can bring it back for an hour.
 func (b *Book) Cancel(ctx context.Context, a Asker, name string) (said string, err error) {
 	found, err := b.find(ctx, a, name)
 	if err != nil {
 		return "", err
 	}
-	gone := false
-	err = b.store.ChangeNotes(ctx, Kind, found.owner, func(have []sessions.Note) (put []sessions.Note, remove []string, err error) {
-		gone = !slices.ContainsFunc(have, func(n sessions.Note) bool { return n.Name == found.name })
-		return nil, []string{found.name}, nil
-	})
-	switch {
-	case err != nil:
-		return "", wrap("cancel a reminder", err)
-	case gone:
-		return "", refuse("reminder %s has just ended", found.name)
+	owners, err := b.owners(ctx, a)
+	if err != nil {
+		return "", err
 	}
-	return fmt.Sprintf("Cancelled reminder %s: %s", found.name, found.words()), nil
+	name = nameFor(owners, found)
+	err = b.CancelNamed(ctx, found.job())
+	if errors.Is(err, sessions.ErrNotFound) {
+		return "", refuse("reminder %s has just ended", name)
+	}
+	if err != nil {
+		return "", err
+	}
+	said = fmt.Sprintf("Cancelled reminder %s: %s", name, found.words())
+	if found.broken {
+		return said, nil // nothing is left of it
+	}
+	return said + "\n" + b.o.Spell(a.Key, "/jobs restore "+name) + " brings it back within the hour.", nil
+}
+
+// Restore brings back what was cancelled within the last hour, for those who may cancel it.
+func (b *Book) Restore(ctx context.Context, a Asker, name string) (said string, err error) {
+	found, err := b.findIn(ctx, a, name, b.restorable)
+	if err != nil {
+		return "", err
+	}
+	owners, err := b.owners(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	err = b.checkChat(ctx, found.Key)
+	if err != nil {
+		return "", err
+	}
+	name = nameFor(owners, found)
+	err = b.RestoreNamed(ctx, found.job())
+	if errors.Is(err, sessions.ErrNotFound) {
+		return "", refuse("reminder %s can no longer be brought back", name)
+	}
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Reminder %s is back: %s", name, found.words()), nil
 }
 
 // wrap names what failed, unless err is a sentence for whoever asked.

@@ -24,7 +24,7 @@ func (b *Book) Schedule(ctx context.Context, c agent.Call, o heartbeat.Order) (s
 // ListJobs is List for a model. It marks the call with whose words the list has.
 func (b *Book) ListJobs(ctx context.Context, c agent.Call) (said string, err error) {
 	a := askerOf(c)
-	list, err := b.visible(ctx, a)
+	list, err := b.visible(ctx, a, readAll)
 	if err != nil {
 		return "", err
 	}
@@ -48,6 +48,11 @@ func (b *Book) CancelJob(ctx context.Context, c agent.Call, id string) (said str
 	}
 	mark(c, found)
 	return b.Cancel(ctx, a, id)
+}
+
+// RestoreJob is Restore for a person's command.
+func (b *Book) RestoreJob(ctx context.Context, c agent.Call, id string) (said string, err error) {
+	return b.Restore(ctx, askerOf(c), id)
 }
 
 // mark says whose words the words of r are.

@@ -10,13 +10,16 @@ import (
 	"dragoman/sessions"
 )
 
+// choose takes from notes the reminders that are meant.
+type choose func(notes []sessions.Note) []reminder
+
 // in lists what is delivered to k, of all makers.
-func (b *Book) in(ctx context.Context, k channels.Key) (list []reminder, err error) {
+func (b *Book) in(ctx context.Context, k channels.Key, meant choose) (list []reminder, err error) {
 	notes, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: Kind})
 	if err != nil {
 		return nil, fmt.Errorf("reminders: list those of %s: %w", k, err)
 	}
-	for _, r := range readAll(notes) {
+	for _, r := range meant(notes) {
 		if r.Key == k {
 			list = append(list, r)
 		}
@@ -39,13 +42,13 @@ func (b *Book) owners(ctx context.Context, a Asker) ([]string, error) {
 
 // visible lists what a may see: their own, in a shared chat only those of that chat, and
 // as an approver all of that chat.
-func (b *Book) visible(ctx context.Context, a Asker) (list []reminder, err error) {
+func (b *Book) visible(ctx context.Context, a Asker, meant choose) (list []reminder, err error) {
 	owners, err := b.owners(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	if !a.Private && b.o.Approves(ctx, a.Key, a.Person) {
-		return b.in(ctx, a.Key)
+		return b.in(ctx, a.Key, meant)
 	}
 	var notes []sessions.Note
 	for _, owner := range owners {
@@ -55,7 +58,7 @@ func (b *Book) visible(ctx context.Context, a Asker) (list []reminder, err error
 		}
 		notes = append(notes, some...)
 	}
-	list = readAll(notes)
+	list = meant(notes)
 	if !a.Private {
 		list = slices.DeleteFunc(list, func(r reminder) bool { return r.Key != a.Key })
 	}
@@ -91,8 +94,24 @@ func nameFor(owners []string, r reminder) string {
 // find is the one that a means by name: r7 is that of the account under which they ask, and
 // r7@telegram or r7@telegram:42 one that they made from another.
 func (b *Book) find(ctx context.Context, a Asker, name string) (reminder, error) {
+	return b.findIn(ctx, a, name, readAll)
+}
+
+// restorable takes from notes what was cancelled and can be brought back.
+func (b *Book) restorable(notes []sessions.Note) (list []reminder) {
+	for _, n := range notes {
+		r, is := read(n)
+		if is && !r.Cancelled.IsZero() && b.o.Now().Sub(r.Cancelled) <= keepCancelled {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// findIn is find among the reminders that are meant.
+func (b *Book) findIn(ctx context.Context, a Asker, name string, meant choose) (reminder, error) {
 	name, on := splitName(name)
-	list, err := b.visible(ctx, a)
+	list, err := b.visible(ctx, a, meant)
 	if err != nil {
 		return reminder{}, err
 	}

@@ -95,7 +95,10 @@ func (b *Book) RestoreNamed(ctx context.Context, job string) error {
 		if r.Paused != "" {
 			return false, nil
 		}
-		return false, b.goOn(r)
+		if b.goOn(r) != nil {
+			return false, refuse("its time is over; ask for it anew")
+		}
+		return false, nil
 	})
 }
 
@@ -146,8 +149,11 @@ func (b *Book) alter(ctx context.Context, what, job string, change func(r *remin
 			return nil, nil, notFound(job)
 		}
 		r, _ := read(have[at])
+		was := r.Done
 		gone, err := change(&r)
 		switch {
+		case err == nil && was && !r.Done && len(readAll(have)) >= MaxPerson:
+			return nil, nil, refuse("there are %d reminders already, and nobody may have more; cancel one first", MaxPerson)
 		case err != nil:
 			return nil, nil, err
 		case gone:

@@ -165,8 +165,39 @@ func TestWhoSeesAndChangesWhat(t *testing.T) {
 	want(t, w.change(eveThere, "r2", at("no cake", "")), "refused: only its maker may change what it says; when it is due can be changed, or it can be cancelled")
 	want(t, w.change(eveThere, "R2", at("", "2026-12-01T09:00")), "Changed. Reminder r2: Tuesday 1 December 2026, 09:00 (Europe/Berlin), in 3 days, here, for Ann. Undo: /jobs"+zoneUnknown)
 	want(t, w.change(annThere, "#2", at("bring bread", "")), "Changed. Reminder r2: Tuesday 1 December 2026, 09:00 (Europe/Berlin), in 3 days, here, for Ann. Undo: /jobs"+zoneUnknown)
-	want(t, w.cancel(eveThere, "2"), "Cancelled reminder r2: bring bread")
+	want(t, w.cancel(eveThere, "2"), "Cancelled reminder r2: bring bread\n/jobs restore r2 brings it back within the hour.")
 	want(t, w.list(annThere), "There are no reminders here.")
+}
+
+// What was cancelled comes back for an hour, for those who may cancel it.
+func TestRestore(t *testing.T) {
+	w := newWorld(t)
+	restore := func(a reminders.Asker, name string) string {
+		return w.said(w.book.Restore(t.Context(), a, name))
+	}
+	none := "refused: there is no reminder r1 here; /jobs shows the numbers"
+	w.make(annThere, at("bring cake", "2026-11-29T09:00"))
+	was := w.list(annThere)
+	want(t, restore(annThere, "r1"), none) // it was not cancelled
+	for _, a := range []reminders.Asker{annThere, eveThere} {
+		w.cancel(a, "r1")
+		want(t, w.list(a), "There are no reminders here.")
+		want(t, restore(bobThere, "r1"), none)
+		want(t, restore(a, "R1"), "Reminder r1 is back: bring cake")
+		want(t, w.list(annThere), was)
+	}
+	w.cancel(annThere, "r1")
+	for i := range reminders.MaxPerson {
+		w.make(ann, at(fmt.Sprint(i), "2026-11-29T09:00"))
+	}
+	want(t, restore(annThere, "r1"), "refused: there are 50 reminders already, and nobody may have more; cancel one first")
+	w.cancel(ann, "r2")
+	w.now = w.now.Add(61 * time.Minute)
+	want(t, restore(annThere, "r1"), none)
+	w.make(ann, heartbeat.Order{Text: "tea", When: heartbeat.When{In: "5m"}})
+	w.cancel(ann, "r52")
+	w.now = w.now.Add(10 * time.Minute)
+	want(t, restore(ann, "r52"), "refused: its time is over; ask for it anew")
 }
 
 // A number is never given twice, so "cancel r1" cannot mean another reminder.

@@ -49,10 +49,10 @@ func TestRemindersOfOnePerson(t *testing.T) {
 		{bob, "r1@irc", "refused: there is no reminder"},
 		{ann, "r9@irc", "refused: there is no reminder"},
 		{ann, "r2", "refused: you made reminder r2 from another of your accounts: write r2@irc"},
-		{ann, "r2@irc", "Cancelled reminder r2: second"},
+		{ann, "r2@irc", "Cancelled reminder r2@irc: second\n/jobs restore r2@irc brings it back within the hour."},
 		{ann, "r1", "Cancelled reminder r1: phone"},
 		{ann, "r1", "refused: you made reminder r1 from another of your accounts: write r1@irc"},
-		{ann, "r1@IRC:account:ANN", "Cancelled reminder r1: desk"},
+		{ann, "r1@IRC:account:ANN", "Cancelled reminder r1@irc: desk"},
 		{annsDesk, "r1", "refused: there is no reminder"},
 	} {
 		if got := w.said(w.book.Cancel(t.Context(), step.a, step.cancel)); !strings.HasPrefix(got, step.says) {
