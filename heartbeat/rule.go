@@ -274,6 +274,35 @@ func (r Rule) String() string {
 	return text
 }
 
+// skipped says, after the words of a rule, that not each month or year has its days.
+func (c *repetition) skipped() string {
+	unit := "months"
+	switch c.dates.Freq {
+	case rrule.MONTHLY:
+	case rrule.YEARLY:
+		unit = "years"
+	default:
+		return ""
+	}
+	days := c.dates.Bymonthday
+	if len(days)+len(c.dates.Byweekday) == 0 {
+		days = []int{c.dates.Dtstart.Day()}
+	}
+	always := 28 // each month has as many days
+	if unit == "years" && !slices.Equal(c.dates.Bymonth, []int{int(time.February)}) {
+		always = 31 // of that month, or never
+	}
+	rare := slices.ContainsFunc(days, func(n int) bool { return max(n, -n) > always }) ||
+		slices.ContainsFunc(c.dates.Byweekday, func(day rrule.Weekday) bool { return max(day.N(), -day.N()) > 4 })
+	switch {
+	case !rare:
+		return ""
+	case len(days)+len(c.dates.Byweekday) > 1:
+		return " (days that a month does not have are skipped)"
+	}
+	return " (" + unit + " without that day are skipped)"
+}
+
 // dayInWords is one of Days for people: "the last Friday".
 func dayInWords(text string) string {
 	n, short, _ := ruleDay(text)

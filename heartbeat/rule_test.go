@@ -279,6 +279,37 @@ func TestRulesInWords(t *testing.T) {
 	}
 }
 
+// A day that not each month or year has is not said to come in each.
+func TestSkippedInWords(t *testing.T) {
+	for _, test := range []struct {
+		from string
+		when heartbeat.When
+		want string
+	}{
+		{"2027-01-31", rule("monthly", "", "08:00"), "every month at 08:00 (months without that day are skipped)"},
+		{"2027-01-28", rule("monthly", "", "08:00"), "every month at 08:00"},
+		{"2027-01-28", rule("monthly", "31", "08:00"), "every month on the 31st day at 08:00 (months without that day are skipped)"},
+		{"2027-01-28", rule("monthly", "1 30", "08:00"), "every month on the 1st day and the 30th day at 08:00 (days that a month does not have are skipped)"},
+		{"2027-01-28", rule("monthly", "5fr", "08:00"), "every month on the 5th Friday at 08:00 (months without that day are skipped)"},
+		{"2027-01-28", rule("monthly", "-1", "08:00"), "every month on the last day at 08:00"},
+		{"2028-02-29", rule("yearly", "", "08:00"), "every year at 08:00 (years without that day are skipped)"},
+		{"2028-01-31", rule("yearly", "", "08:00"), "every year at 08:00"},
+	} {
+		from, err := time.Parse(time.DateOnly, test.from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := test.when.Plan(from, time.UTC)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if p.String() != test.want {
+			t.Errorf("from %s: String() = %q, want %q", test.from, p, test.want)
+		}
+	}
+}
+
 func FuzzRule(f *testing.F) {
 	f.Add("monthly", "-1fr", "16:00", 2, 0)
 	f.Add("yearly", "30", "02:30", 10, 1000)

@@ -194,7 +194,7 @@ func (p *Plan) Closest() (closest time.Duration) {
 func (p *Plan) String() string {
 	switch {
 	case p.repeat != nil:
-		return p.when.Repeat.String()
+		return p.when.Repeat.String() + p.repeat.skipped()
 	case p.every > 0:
 		return "every " + durationInWords(p.every)
 	}
