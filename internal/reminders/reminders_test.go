@@ -278,6 +278,14 @@ func TestSnooze(t *testing.T) {
 	}
 }
 
+// A task that is put off runs again, and is told from words that come again.
+func TestSnoozeOfATask(t *testing.T) {
+	w := newWorld(t)
+	w.make(ann, heartbeat.Order{Prompt: "the news", When: heartbeat.When{In: "1h"}})
+	w.pass(time.Hour)
+	want(t, w.said(w.book.Snooze(t.Context(), ann, "", "1h")), "The task “the news” runs again. Reminder r2: Saturday 28 November 2026, 13:00 (Europe/Berlin), in 60 minutes, here. Undo: /jobs")
+}
+
 // What a reminder is made of stays as tainted, also by who changes it.
 func TestTaintIsKept(t *testing.T) {
 	w := newWorld(t)

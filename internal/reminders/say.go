@@ -13,6 +13,9 @@ import (
 // maxShown is how many runes of a text are shown in a list.
 const maxShown = 80
 
+// promptMark begins the words of a task.
+const promptMark = "(prompt) "
+
 // say is what a reminder is, for whoever made or changed it and calls it name.
 func (b *Book) say(ctx context.Context, a Asker, r reminder, name string) string {
 	zone := b.zone(r.Zone)
@@ -57,7 +60,7 @@ func (b *Book) repeats(r reminder) string {
 func (r *reminder) words() string {
 	words := r.Text
 	if r.Prompt != "" {
-		words = "(prompt) " + r.Prompt
+		words = promptMark + r.Prompt
 	}
 	if r.broken {
 		words = "(cannot be read)"

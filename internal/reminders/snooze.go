@@ -51,7 +51,11 @@ func (b *Book) Snooze(ctx context.Context, a Asker, name, until string) (said st
 	if err != nil {
 		return "", err
 	}
-	said = fmt.Sprintf("“%s” comes again. %s", r.words(), said)
+	what := fmt.Sprintf("“%s” comes", r.words())
+	if r.Prompt != "" {
+		what = fmt.Sprintf("The task “%s” runs", strings.TrimPrefix(r.words(), promptMark))
+	}
+	said = what + " again. " + said
 	if !r.Done {
 		return said, nil
 	}
