@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -8,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"dragoman/channels"
 	"dragoman/internal/api"
 	"dragoman/internal/budget"
+	"dragoman/internal/respond"
 )
 
 // A budget of the configuration ends turns when it is used up, over restarts, and a larger
@@ -29,6 +32,11 @@ func TestABudgetIsUsedUp(t *testing.T) {
 	r = p.run()
 	if got := r.ask(r.page("other"), "hello"); got != over {
 		t.Errorf("after a restart the answer is %q, want %q", got, over)
+	}
+	_, err := api.PutQuestion.Call(t.Context(), r.admin, api.Question{Key: channels.MustKey("web:own"), Text: "hello"})
+	var refused *respond.Refusal
+	if !errors.As(err, &refused) || refused.Status != http.StatusTooManyRequests || refused.Code != respond.CodeQuota || refused.Sentence != over || refused.RetryAfter <= 0 {
+		t.Errorf("the API's question is refused with %+v", refused)
 	}
 	h := speaker{r, r.token("program", "", "chat")}.expect(http.StatusTooManyRequests, `"type":"insufficient_quota"`, messages("hello"))
 	if h.Get("Retry-After") == "" {

@@ -104,6 +104,8 @@ func (r *run) skip(ctx context.Context, v admission.Verdict) (agent.Result, erro
 	}
 	if r.job != nil {
 		r.job.spent = !v.Again.IsZero()
+	} else if !v.Again.IsZero() {
+		r.g.chats.keepSpent(r.claim.Key, r.id, v.Again)
 	}
 	r.g.chats.goesOn(r.claim.Key)
 	return res, r.commit(ctx, res, "skipped", v.Say)

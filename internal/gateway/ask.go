@@ -190,7 +190,12 @@ func (g *Gateway) answerOf(k channels.Key, e *endedTurn, owner bool) (answer Ans
 	if cure := g.chats.cureOf(k, answer.Turn); owner && cure != "" {
 		answer.Text += "\n\n" + cure
 	}
-	return Answered{}, &RefusedError{Why: answer.Text, Told: true}
+	no := &RefusedError{Why: answer.Text, Told: true}
+	if again := g.chats.spentUntil(k, answer.Turn); !again.IsZero() {
+		no.Later, no.Spent = true, true
+		no.After = again.Sub(g.opts.Now())
+	}
+	return Answered{}, no
 }
 
 // transcriptFrom returns what was said in the conversation of m, whose item is items[i], and
@@ -306,4 +311,29 @@ func (s *chats) cureOf(k channels.Key, turn string) string {
 		return ""
 	}
 	return c.cure.text
+}
+
+// spent is a turn that a used up budget ended, and when it begins anew.
+type spent struct {
+	turn  string
+	again time.Time
+}
+
+// keepSpent notes that a budget ended a turn of k.
+func (s *chats) keepSpent(k channels.Key, turn string, again time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at(k).spent = spent{turn, again}
+}
+
+// spentUntil is when the budget that ended turn of k begins anew, zero if none did or that
+// is not known any more.
+func (s *chats) spentUntil(k channels.Key, turn string) (again time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.m[k]
+	if c != nil && c.spent.turn == turn {
+		again = c.spent.again
+	}
+	return again
 }

@@ -31,6 +31,7 @@ type chat struct {
 	refusal    notice         // that it was sent last
 	turnedAway notice         // that its stranger was sent, for whom there was no pairing code
 	cure       cure           // of the turn that failed last, for whoever runs Dragoman
+	spent      spent          // the turn that a budget ended last
 }
 
 // maxChatsKept bounds the memory. Beyond it nobody remembers what was refused and which
@@ -60,7 +61,7 @@ func (s *chats) tidy(k channels.Key) {
 		return
 	}
 	known := c.turn != nil || c.out != nil || len(c.watchers) > 0 || c.failed != nil
-	said := c.refusal != (notice{}) || c.turnedAway != (notice{}) || c.cure != (cure{})
+	said := c.refusal != (notice{}) || c.turnedAway != (notice{}) || c.cure != (cure{}) || c.spent != (spent{})
 	if !known && !said {
 		delete(s.m, k)
 	}
@@ -74,6 +75,7 @@ func (s *chats) forget() {
 		c.refusal = notice{}
 		c.turnedAway = notice{}
 		c.cure = cure{}
+		c.spent = spent{}
 		s.tidy(k)
 	}
 }

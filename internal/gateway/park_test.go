@@ -127,6 +127,20 @@ func TestNewRulesAreAskedAboutParkedTurns(t *testing.T) {
 	})
 }
 
+// Whoever asks where a budget is used up learns that, when it begins anew, and the sentence.
+func TestAskBeyondABudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, ruled(&rule{decide: func(turn admission.Turn) (admission.Verdict, error) {
+			return admission.Verdict{Say: "All is used.", Again: turn.At.Add(time.Hour)}, nil
+		}}))
+		_, err := w.gw.Ask(t.Context(), gateway.Question{Key: channels.MustKey("net:1"), ID: "q", Text: "hello"})
+		var refused *gateway.RefusedError
+		if !errors.As(err, &refused) || !refused.Spent || refused.After <= 0 || refused.After > time.Hour || refused.Why != "All is used." {
+			t.Errorf("Ask = %+v, want that a budget is used up for an hour", refused)
+		}
+	})
+}
+
 // A turn over messages that its caller keeps is asked about, too.
 func TestARuleRefusesAGivenTurn(t *testing.T) {
 	for name, tt := range map[string]struct {
