@@ -191,13 +191,17 @@ func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error
 	if rest := g.resting.left(g.modelOf(h), g.opts.Now()); rest > 0 {
 		fmt.Fprintf(&b, "The model's server asked me to wait for %s; I try again now and then.\n", rest.Round(time.Second))
 	}
+	waits := false
 	if ids, err := g.postponed(ctx, k); err == nil && len(ids) > 0 {
+		waits = true
 		b.WriteString("A message is waiting here because the model does not answer; /stop drops it.\n")
 	}
 	if why := g.parkedFor(ctx, k); why != "" {
+		waits = true
 		fmt.Fprintf(&b, "A message is kept here for later (%s); /stop drops it.\n", why)
 	}
 	switch {
+	case h.Generation == "" && waits: // it begins with what was just said
 	case h.Generation == "":
 		b.WriteString("This conversation is empty.\n")
 	default:

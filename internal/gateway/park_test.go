@@ -82,7 +82,7 @@ func TestAParkedTurnIsStopped(t *testing.T) {
 		w.say("1", "/status")
 		synctest.Wait()
 		got := w.net.texts("1")
-		if len(got) != 2 || !strings.Contains(got[1], "A message is kept here for later (Back on Monday.); /stop drops it.") {
+		if len(got) != 2 || !strings.Contains(got[1], "A message is kept here for later (Back on Monday.); /stop drops it.") || strings.Contains(got[1], "empty") {
 			t.Errorf("the person reads %q", got)
 		}
 		w.say("1", "/stop")
