@@ -1780,7 +1780,7 @@ export interface Operations {
     };
     answer: void;
   };
-  /** Refuses whoever was given this code. Their messages are thrown away; if they write again, they get another code. */
+  /** Refuses whoever was given this code: it opens nothing any more. If they write again, they get another code. */
   "DELETE /pairings/{code}": {
     path: {
       code: string;

@@ -330,7 +330,7 @@ var (
 	}, (*server).approve}
 	RefusePairing = Verb[Code, Pairing]{Spec{
 		Method: del, Path: "/pairings/{code}", Scope: people.Operate, Within: callWithin, Act: "refuse",
-		Doc: "Refuses whoever was given this code. Their messages are thrown away; if they write again, they get another code.",
+		Doc: "Refuses whoever was given this code: it opens nothing any more. If they write again, they get another code.",
 	}, (*server).refusePairing}
 	Unpair = Order[Paired]{Spec{
 		Method: del, Path: "/pairings/{channel}/{person}", Scope: people.Operate, Within: callWithin, Act: "unpair",
