@@ -105,12 +105,7 @@ func (w *walker) everywhere(path string) {
 		if width != 360 && width != 1440 {
 			continue
 		}
-		w.picture(fmt.Sprintf("%s-%d-light", name(path), width))
-		w.accessible(fmt.Sprintf("%s at %d", path, width))
-		w.prefers("prefers-reduced-motion=reduce", "prefers-color-scheme=dark")
-		w.picture(fmt.Sprintf("%s-%d-dark", name(path), width))
-		w.accessible(fmt.Sprintf("%s at %d in the dark", path, width))
-		w.prefers("prefers-reduced-motion=reduce")
+		w.bothThemes(path, width)
 		asks[bool](w, `(document.documentElement.style.fontSize = "200%", true)`)
 		w.fits(fmt.Sprintf("%s at %d with large letters", path, width))
 		asks[bool](w, `(document.documentElement.style.fontSize = "", true)`)
@@ -128,13 +123,19 @@ func (w *walker) everyWidth(what string) {
 		if width != 360 && width != 1440 {
 			continue
 		}
-		w.picture(fmt.Sprintf("%s-%d-light", name(what), width))
-		w.accessible(fmt.Sprintf("%s at %d", what, width))
-		w.prefers("prefers-reduced-motion=reduce", "prefers-color-scheme=dark")
-		w.picture(fmt.Sprintf("%s-%d-dark", name(what), width))
-		w.accessible(fmt.Sprintf("%s at %d in the dark", what, width))
-		w.prefers("prefers-reduced-motion=reduce")
+		w.bothThemes(what, width)
 	}
+}
+
+// bothThemes is what holds for what is on the screen now, by day and by night.
+func (w *walker) bothThemes(what string, width int64) {
+	w.t.Helper()
+	w.picture(fmt.Sprintf("%s-%d-light", name(what), width))
+	w.accessible(fmt.Sprintf("%s at %d", what, width))
+	w.prefers("prefers-reduced-motion=reduce", "prefers-color-scheme=dark")
+	w.picture(fmt.Sprintf("%s-%d-dark", name(what), width))
+	w.accessible(fmt.Sprintf("%s at %d in the dark", what, width))
+	w.prefers("prefers-reduced-motion=reduce")
 }
 
 // name makes a file's name of an address.

@@ -103,7 +103,7 @@ func (w *walker) drawnAfter(path, selector string) time.Duration {
 	script := call(w, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(stopwatch, selector)})
 	w.do(chromedp.Navigate(w.site + path))
 	w.until(selector, "window.drawnAt")
-	call(w, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: script.Identifier})
+	call(w, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams(script))
 	return time.Duration(asks[float64](w, "window.drawnAt") * float64(time.Millisecond))
 }
 
