@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -179,9 +180,15 @@ func Open(ctx context.Context, cfg *config.Config, opts Options) (d *Daemon, err
 	return d, nil
 }
 
+// startPercent is how much garbage may lie about during a start, in percent of what is
+// used. A start makes twice as much as stays; collected early, it leaves fewer pages behind.
+const startPercent = 25
+
 // Serve opens a daemon and serves until ctx ends.
 func Serve(ctx context.Context, cfg *config.Config, opts Options) error {
+	usual := debug.SetGCPercent(startPercent)
 	d, err := Open(ctx, cfg, opts)
+	debug.SetGCPercent(usual)
 	if err != nil {
 		return err
 	}
