@@ -193,12 +193,16 @@ func (w *Watch) look(ctx context.Context) {
 	m.values[Memory] = resident()
 	m.values[Goroutines] = float64(runtime.NumGoroutine())
 	used := cpuTime()
-	if !w.lookAt.IsZero() && now.After(w.lookAt) {
+	starting := w.lookAt.IsZero()
+	if !starting && now.After(w.lookAt) {
 		m.values[CPU] = round((used - w.usedCPU).Seconds() / now.Sub(w.lookAt).Seconds())
 	}
 	w.usedCPU = used
 	w.lookAt = now
-	connected := w.o.Channels()
+	var connected map[string]bool
+	if !starting { // a channel that is about to connect is in no trouble
+		connected = w.o.Channels()
+	}
 
 	w.mu.Lock()
 	defer w.mu.Unlock()

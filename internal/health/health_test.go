@@ -213,6 +213,23 @@ func TestDays(t *testing.T) {
 	})
 }
 
+// A channel that is not connected yet when the daemon starts is in no trouble.
+func TestAStartIsNoTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		o := options()
+		o.Channels = func() map[string]bool { return map[string]bool{"irc": time.Since(began) > time.Second} }
+		w := health.New(o)
+		defer running(w)()
+		time.Sleep(3*health.Every + 1)
+		synctest.Wait()
+		now := health.Merge(time.Now(), w.Days()["irc"])[health.HalfHours-1]
+		if now.Looks == 0 || now.Up != now.Looks {
+			t.Errorf("the first minute is %+v, want some looks, all connected", now)
+		}
+	})
+}
+
 // What was a day ago is neither shown nor restored, and nodes are added up.
 func TestMerge(t *testing.T) {
 	now := time.Date(2026, 11, 29, 10, 10, 0, 0, time.UTC)
