@@ -84,7 +84,7 @@ func TestChildrenThatFail(t *testing.T) {
 		{"fail", sandbox.Said("it is locked"), "it is locked"},
 		{"nothing", sandbox.Said(`sandbox: no work is called "nothing"`), "nothing"},
 		{"panic", sandbox.ErrDied, "index out of range"},
-		{"eat", sandbox.ErrDied, "out of memory"},
+		{"eat", sandbox.ErrDied, ""}, // the runtime has no memory, or no memory for a thread
 		{"talk", sandbox.ErrDied, ""},
 	} {
 		t.Run(test.work, func(t *testing.T) {
