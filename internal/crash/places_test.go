@@ -188,13 +188,14 @@ func (c *campaign) placed(v *verdict) {
 }
 
 // died reports whether the daemon was killed between two times, and long enough before
-// the second one that the message of that time is not from before.
+// the second one that the message of that time is not from before: what is on its way at a
+// kill arrives after it, and beside other campaigns not at once.
 func (c *campaign) died(from, to time.Time) bool {
 	if from.IsZero() {
 		return true
 	}
 	for _, d := range c.deaths {
-		if d.After(from) && d.Add(100*time.Millisecond).Before(to) {
+		if d.After(from) && d.Add(400*time.Millisecond).Before(to) {
 			return true
 		}
 	}
