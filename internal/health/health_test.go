@@ -70,6 +70,7 @@ func TestHour(t *testing.T) {
 			w.Delivered("irc", "deferred")
 			time.Sleep(health.Every)
 		}
+		synctest.Wait()
 		if looks != 4 {
 			t.Errorf("it was told of %d looks in a minute, want 4", looks)
 		}
