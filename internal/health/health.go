@@ -199,10 +199,7 @@ func (w *Watch) look(ctx context.Context) {
 	}
 	w.usedCPU = used
 	w.lookAt = now
-	var connected map[string]bool
-	if !starting { // a channel that is about to connect is in no trouble
-		connected = w.o.Channels()
-	}
+	connected := w.o.Channels()
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -213,6 +210,9 @@ func (w *Watch) look(ctx context.Context) {
 	w.hour[m.slot%Kept] = m
 	w.last = m.slot
 	for name, up := range connected {
+		if starting && !up {
+			continue // it is about to connect, and in no trouble
+		}
 		half := w.half(name, now)
 		if half == nil {
 			continue
