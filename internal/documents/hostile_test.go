@@ -108,11 +108,16 @@ func FuzzRead(f *testing.F) {
 
 // FuzzXML reads a part that need not be packed.
 func FuzzXML(f *testing.F) {
-	f.Add("word/document.xml", docxHead+`<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc></w:tr></w:tbl>`)
-	f.Add("content.xml", `<text:list><text:h>a</text:h></text:list><table:table-row><table:table-cell/></table:table-row>`)
-	f.Add("xl/workbook.xml", `<sheets><sheet/></sheets>`)
-	f.Fuzz(func(t *testing.T, part, content string) {
-		data := zipped(t, "mimetype", "application/vnd.oasis.opendocument.text", part, content)
+	parts := []string{"word/document.xml", "content.xml", "xl/workbook.xml", "ppt/presentation.xml", "META-INF/container.xml"}
+	f.Add(byte(0), docxHead+`<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc></w:tr></w:tbl>`)
+	f.Add(byte(1), `<text:list><text:h>a</text:h></text:list><table:table-row><table:table-cell/></table:table-row>`)
+	f.Add(byte(2), `<sheets><sheet/></sheets>`)
+	f.Fuzz(func(t *testing.T, which byte, content string) {
+		kind := "application/vnd.oasis.opendocument.text"
+		if which%5 == 4 {
+			kind = "application/epub+zip"
+		}
+		data := zipped(t, "mimetype", kind, parts[which%5], content)
 		_, text, _ := read(t, data, documents.Usual)
 		if !utf8.ValidString(text) {
 			t.Errorf("the text is %q", text)
