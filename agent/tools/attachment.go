@@ -108,7 +108,8 @@ func (r *attachmentReader) page(ctx context.Context, k channels.Key, file string
 		return "", fmt.Errorf("%s has %d bytes; offset %d is past its end", label, size, offset)
 	}
 	page := make([]byte, limit+pageRest)
-	if n, size, err = r.files.ReadPart(k, file, page, offset); err != nil {
+	n, size, err = r.files.ReadPart(k, file, page, offset)
+	if err != nil {
 		return "", attachmentError(label, err)
 	}
 	text, err := renderPage(path.Base(file), page[:n], offset, limit, size)

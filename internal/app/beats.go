@@ -177,7 +177,8 @@ func (b *beats) Jobs(ctx context.Context) ([]api.Job, error) {
 		if j.Next, _, err = b.store.NextDue(ctx, c.Name); err != nil {
 			return nil, err
 		}
-		if j.Paused, err = b.paused(ctx, c.Name); err != nil {
+		j.Paused, err = b.paused(ctx, c.Name)
+		if err != nil {
 			return nil, err
 		}
 		list = append(list, j)

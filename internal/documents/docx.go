@@ -11,7 +11,8 @@ import (
 func readDocx(a *archive, out *output) error {
 	t := &words{out: out}
 	var err error
-	if t.heading, err = headingStyles(a); err != nil {
+	t.heading, err = headingStyles(a)
+	if err != nil {
 		return err
 	}
 	if err := a.tokens("word/document.xml", lines(t)); err != nil {
