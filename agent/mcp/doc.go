@@ -1,0 +1,34 @@
+// Package mcp makes tools of the servers that speak the Model Context Protocol, in both of
+// its eras: revision 2026-07-28, which begins with server/discover, and those up to
+// 2025-11-25, which begin with initialize. A server is a program on this machine (stdio) or
+// an address (streamable HTTP).
+//
+// The promise: a server can fail, lie, hang or flood, and the chat is answered all the same,
+// other servers work, and memory stays bounded. What it says is data. The model is offered
+// only definitions of tools that an operator has accepted; they are kept in the store with
+// their hashes, so a turn waits for no server that was seen before. A tool is called
+// SERVER__TOOL and can stand in for no other. It counts as one that lets words out, whatever
+// the server says about it.
+//
+// Pins: the tools of the first listing count as accepted. Later, a new or changed tool is not
+// offered, nor called, until [Pool.Accept]; one that is gone is not offered.
+//
+// What can fail, and what happens then:
+//
+//	it does not start, or not in time       its tools are missing in the turn, which says so; tried again after a pause of 1 s … 5 min
+//	lines on stdout that are no messages    dropped; the last 20 are kept for [Pool.Test]
+//	bad JSON, a frame or body over 1 MiB,   the call fails and the connection ends; the next call makes a new one;
+//	a crash                                 only what an operator declared to read is tried again
+//	no answer                               the call ends after 60 s, or 60 s after the last progress, at most 10 min
+//	it does not answer server/discover      the error names the setting protocol
+//	it does not end                         its whole process group is killed after 1 s
+//	it lists without an end                 cut at 300 tools or 20 pages
+//	10,000 notifications                    counted; none is kept
+//	it asks the person, or the model        at most 3 questions a call; never the model
+//	a result that breaks its schema         passed on, with a mark
+//	a redirect                              not followed
+//	names with odd letters, or twice        one rule: see [ToolName]
+//
+// Goroutines: a [Pool] starts some while it connects and while a connection lasts, and waits
+// for all of them in [Pool.Close]. A connection that nobody used for 10 minutes ends.
+package mcp
