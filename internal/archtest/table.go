@@ -29,7 +29,7 @@ var everywhere = []string{"internal/lazily", "internal/respond"}
 // that implementations have to pass, the servers and scripted models they run
 // against, and a store for what uses one.
 var everywhereInTests = []string{
-	"internal/testkit", "channels/channeltest/**", "channels/live/livetest", "sessions/storetest", "sessions/rowstest", "agent/agenttest/**", "sessions/sqlite/sqlitetest",
+	"internal/testkit", "channels/channeltest/**", "channels/live/livetest", "sessions/storetest", "sessions/rowstest", "agent/agenttest/**", "agent/mcp/mcptest", "sessions/sqlite/sqlitetest",
 }
 
 // Table is the house: every package and its arrows. The first rule that
@@ -72,6 +72,8 @@ var Table = []Rule{
 	{Package: "agent/output", Imports: []string{"agent/window", "sessions"}},
 	{Package: "agent/window", Imports: []string{"sessions"}, Tests: []string{"channels"}},
 	{Package: "agent/agenttest/**", ForTests: true, Imports: []string{"agent", "agent/window", "sessions", "channels", "agent/agenttest/**", "internal/testkit"}},
+	// Servers of MCP that misbehave, and good ones. They know nothing of ours.
+	{Package: "agent/mcp/mcptest/**", ForTests: true, Imports: []string{"agent/mcp/mcptest"}},
 	// A model server: its codecs share wire, models knows what servers have, and
 	// provider puts them together.
 	{Package: "agent/models", Imports: []string{"agent", "agent/wire"}},

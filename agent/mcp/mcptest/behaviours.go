@@ -1,0 +1,12 @@
+package mcptest
+
+import "maps"
+
+// behaviours are all of them, by name. A function, because some list all the others.
+func behaviours() map[string]behaviour {
+	all := map[string]behaviour{}
+	for _, some := range []map[string]behaviour{} {
+		maps.Copy(all, some)
+	}
+	return all
+}
