@@ -53,7 +53,7 @@ func Command(name string, args ...string) []string {
 func Names() []string { return slices.Sorted(maps.Keys(behaviours())) }
 
 // Does says what the server of that name does; "" if there is none.
-func Does(name string) string { return behaviours()[name].does }
+func Does(name string) string { return behaviours()[name].does + web[name].does }
 
 // Run serves the process's own pipe until it ends, and returns the exit code.
 func Run(name string, args ...string) int {
