@@ -2,14 +2,12 @@ package agent
 
 import (
 	"cmp"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"reflect"
-	"slices"
-	"strings"
 	"time"
 
 	"dragoman/agent/recap"
@@ -85,6 +83,11 @@ type Options struct {
 	// Models returns the model that a conversation's settings name. Nil: the agent's
 	// model answers everywhere.
 	Models func(name string) (Model, error)
+	// More returns the tools beside those of New, which may come and go. It is called when
+	// a turn begins, so it must return soon. It returns the same slice until the tools
+	// change, must not change one that it has returned, and must be safe for concurrent
+	// use. Nil: there are none.
+	More func(ctx context.Context) []Tool
 	// Personas returns the persona that a conversation's settings name, nil if there is none
 	// of that name: always the same pointer, until the persona changes. It must be safe for
 	// concurrent use. Nil: there are none.
@@ -100,16 +103,11 @@ type Options struct {
 // Agent answers turns. See [New].
 type Agent struct {
 	*recap.Summarizer
-	model     Model
-	opts      Options
-	tools     map[string]Tool
-	specs     map[string]Spec
-	sorted    []Spec
-	dropOrder []string // tool names, the least needed first
-	// toolTokens is the number of tokens that all tool descriptions take.
-	toolTokens int
-	log        *slog.Logger
-	now        func() time.Time
+	model Model
+	opts  Options
+	kits  kits
+	log   *slog.Logger
+	now   func() time.Time
 	// calibration learns from the token counts that servers report.
 	calibration *calibration
 	limits      boundedMap[string, sizeLimit]   // by model name
@@ -138,7 +136,6 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 	opts = opts.withDefaults(model)
 	a := &Agent{
 		model: model, opts: opts, log: opts.Logger, now: opts.Now, seed: maphash.MakeSeed(), calibration: new(calibration),
-		tools: make(map[string]Tool), specs: make(map[string]Spec),
 	}
 	var err error
 	a.Summarizer, err = recap.NewSummarizer(meter{a}, summaryWriter{a}, recap.Options{
@@ -147,37 +144,13 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
-	for _, t := range tools {
-		if err := a.addTool(t); err != nil {
-			return nil, err
-		}
+	a.kits.own = tools
+	a.kits.now, err = newKit(tools)
+	if err != nil {
+		return nil, err
 	}
-	slices.SortFunc(a.sorted, func(x, y Spec) int { return strings.Compare(x.Name, y.Name) })
-	for _, s := range a.sorted {
-		a.toolTokens += a.specTokens(s)
-	}
-	a.dropOrder = a.orderForDropping()
+	a.kits.now.sort(a.specTokens)
 	return a, nil
-}
-
-func (a *Agent) addTool(t Tool) error {
-	s := t.Spec()
-	if !window.IsToolName(s.Name) {
-		return fmt.Errorf("agent: tool %q: a name must be 1 to 64 letters, digits, _ or -", s.Name)
-	}
-	if _, found := a.tools[s.Name]; found {
-		return fmt.Errorf("agent: two tools are called %q", s.Name)
-	}
-	if len(s.Parameters) == 0 {
-		s.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	if !window.IsObject(string(s.Parameters)) {
-		return fmt.Errorf("agent: tool %q: its parameters are not a JSON schema", s.Name)
-	}
-	a.tools[s.Name] = t
-	a.specs[s.Name] = s
-	a.sorted = append(a.sorted, s)
-	return nil
 }
 
 func (o Options) withDefaults(model Model) Options {
@@ -234,6 +207,6 @@ func (a *Agent) modelFor(t Turn) Model {
 
 func (r *run) setFrame() {
 	h := &r.t.History
-	r.frame, r.offer = r.a.frameFor(r.model.Name(), h, r.t.System, h.Summary, r.t.Given)
+	r.frame, r.offer = r.a.frameFor(r.kit, r.model.Name(), h, r.t.System, h.Summary, r.t.Given)
 	r.fit.fixed = r.offer.tokens + r.frame.Tokens(r.a.opts.Count)
 }

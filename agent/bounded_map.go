@@ -28,6 +28,12 @@ func (r *boundedMap[K, V]) set(k K, v V) {
 	r.m[k] = v
 }
 
+func (r *boundedMap[K, V]) clear() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.m = nil
+}
+
 func (r *boundedMap[K, V]) forget(k K) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -71,7 +71,7 @@ func (r *run) runCalls(ctx context.Context) error {
 	return stopped(ctx)
 }
 
-func (r *run) parallel(c sessions.ToolCall) bool { return r.a.specs[c.Name].Parallel }
+func (r *run) parallel(c sessions.ToolCall) bool { return r.kit.specs[c.Name].Parallel }
 
 // startCall decides about call c, the n-th of its message, and has g put its result into
 // result and the journal, unless it waits. times is how often in a row the same call was
@@ -105,7 +105,7 @@ func (r *run) answerCall(ctx context.Context, c sessions.ToolCall, d ruling) (se
 		}
 		m.Content = o.text
 		m.Failed = o.failed
-		m.Origins = resultOrigins(r.a.specs[c.Name].Origin, o.found)
+		m.Origins = resultOrigins(r.kit.specs[c.Name].Origin, o.found)
 	}
 	// Record it even if the turn was stopped meanwhile, or the next run would not
 	// know that it happened.
@@ -116,7 +116,7 @@ func (r *run) answerCall(ctx context.Context, c sessions.ToolCall, d ruling) (se
 
 // refusal reports whether to run c, and if not, why.
 func (r *run) refusal(c sessions.ToolCall, times, n int) (why string, run bool) {
-	spec, known := r.a.specs[c.Name]
+	spec, known := r.kit.specs[c.Name]
 	known = known && (r.t.Given == nil || !spec.Chat) && r.persona.may(c.Name)
 	switch {
 	case r.started[c.ID] && !spec.Repeatable:
@@ -166,7 +166,7 @@ func (r *run) execute(ctx context.Context, c sessions.ToolCall) (o outcome, err 
 	begun := time.Now()
 	tctx, cancel := context.WithTimeout(ctx, r.a.opts.ToolTimeout)
 	defer cancel()
-	o = r.a.runTool(tctx, r.a.tools[c.Name], r.callOf(c))
+	o = r.a.runTool(tctx, r.kit.tools[c.Name], r.callOf(c))
 	r.logCall(tctx, c.Name, time.Since(begun), o)
 	if o.err == nil {
 		o.text = clean(o.text)

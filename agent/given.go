@@ -43,21 +43,21 @@ type Wishes struct {
 
 // Has reports whether one of the agent's own tools has that name.
 func (a *Agent) Has(name string) bool {
-	_, found := a.tools[name]
+	_, found := a.latestKit().tools[name]
 	return found
 }
 
 // specsFor returns the tools to offer, sorted by name, and the tokens that they take.
 // p and g may be nil.
-func (a *Agent) specsFor(p *Persona, g *Given) ([]Spec, int) {
+func (a *Agent) specsFor(k *kit, p *Persona, g *Given) ([]Spec, int) {
 	if g == nil && (p == nil || p.Tools == nil) {
-		return a.sorted, a.toolTokens
+		return k.sorted, k.tokens
 	}
 	var list []Spec
 	if g != nil {
 		list = slices.Clone(g.Tools)
 	}
-	for _, s := range a.sorted {
+	for _, s := range k.sorted {
 		if p.may(s.Name) && (g == nil || !s.Chat && !g.Must) {
 			list = append(list, s)
 		}

@@ -196,8 +196,8 @@ func (r *run) earlier(c sessions.ToolCall) (count int) {
 
 // effectOf is the effect of a call of the tool called name.
 func (r *run) effectOf(name string, c Call) Effect {
-	if t, ok := r.a.tools[name].(EffectTool); ok {
+	if t, ok := r.kit.tools[name].(EffectTool); ok {
 		return cmp.Or(t.EffectOf(c, r.seen()), EffectOut)
 	}
-	return cmp.Or(r.a.specs[name].Effect, EffectOut)
+	return cmp.Or(r.kit.specs[name].Effect, EffectOut)
 }

@@ -25,19 +25,19 @@ func (o *offer) has(name string) bool {
 
 // offerTo returns the tools for a model with this system prompt. It depends on
 // nothing else, so that it stays the same from turn to turn. p and g may be nil.
-func (a *Agent) offerTo(m ableModel, prompt string, p *Persona, g *Given) offer {
+func (a *Agent) offerTo(k *kit, m ableModel, prompt string, p *Persona, g *Given) offer {
 	if m.NoTools {
 		return offer{}
 	}
-	specs, tokens := a.specsFor(p, g)
+	specs, tokens := a.specsFor(k, p, g)
 	all := offer{specs, tokens}
 	most := a.windowOf(m) / fixedShare
-	if all.tokens+len(prompt) <= most || len(a.sorted) == 0 {
+	if all.tokens+len(prompt) <= most || len(k.sorted) == 0 {
 		return all // no text has more tokens than bytes
 	}
 	most -= a.opts.Count(prompt)
 	out := offer{slices.Clone(all.specs), all.tokens}
-	for _, name := range a.dropOrder {
+	for _, name := range k.dropOrder {
 		if out.tokens <= most {
 			break
 		}
@@ -45,7 +45,7 @@ func (a *Agent) offerTo(m ableModel, prompt string, p *Persona, g *Given) offer 
 			continue
 		}
 		out.specs = slices.DeleteFunc(out.specs, func(s Spec) bool { return s.Name == name })
-		out.tokens -= a.specTokens(a.specs[name])
+		out.tokens -= a.specTokens(k.specs[name])
 	}
 	return out
 }
@@ -53,22 +53,12 @@ func (a *Agent) offerTo(m ableModel, prompt string, p *Persona, g *Given) offer 
 // LeftOut returns the names of the tools that the agent's model is not offered,
 // because there is no room or because it takes none.
 func (a *Agent) LeftOut() (names []string) {
-	o := a.offerTo(a.able(a.model.Name()), a.withLimits(a.promptWithStamps(a.opts.System), nil), nil, nil)
-	for _, s := range a.sorted {
+	k := a.latestKit()
+	o := a.offerTo(k, a.able(a.model.Name()), a.withLimits(a.promptWithStamps(a.opts.System), nil), nil, nil)
+	for _, s := range k.sorted {
 		if !o.has(s.Name) {
 			names = append(names, s.Name)
 		}
-	}
-	return names
-}
-
-// orderForDropping returns the names of the tools, those to leave out first first. Of
-// equals, the first by name is left out first.
-func (a *Agent) orderForDropping() (names []string) {
-	specs := slices.Clone(a.sorted)
-	slices.SortStableFunc(specs, func(x, y Spec) int { return cmp.Compare(x.Keep, y.Keep) })
-	for _, s := range specs {
-		names = append(names, s.Name)
 	}
 	return names
 }
@@ -112,10 +102,10 @@ func (a *Agent) windowOf(m ableModel) int {
 	return cmp.Or(known, configured, defaultWindow)
 }
 
-// frameFor returns what comes before the messages of h in a request to this model, and
+// frameFor returns what comes before the messages of h in a request to this model with the tools of k, and
 // the tools for it. channel is the channel's part of the prompt. g may be nil.
-func (a *Agent) frameFor(name string, h *sessions.History, channel string, summary *sessions.Summary, g *Given) (window.Frame, offer) {
-	b := a.beginning(a.able(name), h.Settings.System, a.personaOf(&h.Settings), g)
+func (a *Agent) frameFor(k *kit, name string, h *sessions.History, channel string, summary *sessions.Summary, g *Given) (window.Frame, offer) {
+	b := a.beginning(k, a.able(name), h.Settings.System, a.personaOf(&h.Settings), g)
 	return window.NewFrame(b.prompt, channel, summary, a.Compaction().Render), b.offer
 }
 
@@ -129,6 +119,7 @@ type beginning struct {
 // usualKey is what the beginning depends on for conversations without a prompt and tools of
 // their own.
 type usualKey struct {
+	kit *kit
 	ableModel
 	persona *Persona // nil: none
 }
@@ -136,14 +127,14 @@ type usualKey struct {
 // beginning returns the beginning for a model. Most conversations have no prompt and no
 // tools of their own, and theirs, which each turn asks for four times, is made once. p and g
 // may be nil.
-func (a *Agent) beginning(m ableModel, own string, p *Persona, g *Given) beginning {
+func (a *Agent) beginning(k *kit, m ableModel, own string, p *Persona, g *Given) beginning {
 	if strings.TrimSpace(own) != "" || g != nil {
-		return a.newBeginning(m, own, p, g)
+		return a.newBeginning(k, m, own, p, g)
 	}
-	key := usualKey{m, p}
+	key := usualKey{k, m, p}
 	b, known := a.usual.get(key)
 	if !known {
-		b = a.newBeginning(m, "", p, nil)
+		b = a.newBeginning(k, m, "", p, nil)
 		a.usual.set(key, b)
 	}
 	return b
@@ -151,7 +142,7 @@ func (a *Agent) beginning(m ableModel, own string, p *Persona, g *Given) beginni
 
 // newBeginning makes the beginning for a model. own is the conversation's own prompt; if
 // it is blank, the persona's is used, and else the configured one. p and g may be nil.
-func (a *Agent) newBeginning(m ableModel, own string, p *Persona, g *Given) beginning {
+func (a *Agent) newBeginning(k *kit, m ableModel, own string, p *Persona, g *Given) beginning {
 	prompt := own
 	if strings.TrimSpace(own) == "" && p != nil {
 		prompt = p.System
@@ -162,8 +153,8 @@ func (a *Agent) newBeginning(m ableModel, own string, p *Persona, g *Given) begi
 		toolless = cmp.Or(a.opts.Toolless, a.opts.System)
 	}
 	stamped := a.promptWithStamps(prompt)
-	o := a.offerTo(m, a.withLimits(stamped, nil), p, g) // nobody has more limits
-	if len(o.specs) == 0 && len(a.sorted) > 0 {
+	o := a.offerTo(k, m, a.withLimits(stamped, nil), p, g) // nobody has more limits
+	if len(o.specs) == 0 && len(k.sorted) > 0 {
 		stamped = a.promptWithStamps(strings.TrimSpace(toolless + "\n\n" + noteToolless))
 	}
 	return beginning{a.withLimits(stamped, o.specs), o}

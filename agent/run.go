@@ -53,6 +53,7 @@ type run struct {
 	// persona answers; nil: none that the configuration names.
 	persona *Persona
 	frame   window.Frame
+	kit     *kit
 	offer   offer
 	person  channels.Person // the newest message's sender
 
@@ -93,7 +94,7 @@ type run struct {
 // in this turn, including between tool calls. On an error the Result has only counts,
 // and the turn can be run again with its journal.
 func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
-	r, err := a.newRun(&t) // a copy here would be on the stack of each waiting turn
+	r, err := a.newRun(ctx, &t) // a copy here would be on the stack of each waiting turn
 	if err != nil {
 		return Result{}, err
 	}
@@ -114,10 +115,11 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 	return res, err
 }
 
-func (a *Agent) newRun(t *Turn) (*run, error) {
+func (a *Agent) newRun(ctx context.Context, t *Turn) (*run, error) {
 	t.History = window.DropOrphanResults(t.History)
 	r := &run{
 		a: a, t: *t, person: t.Person,
+		kit:     a.kitNow(ctx),
 		model:   a.modelFor(*t),
 		persona: a.personaOf(&t.History.Settings),
 		ids:     make(map[string]bool),

@@ -1,0 +1,55 @@
+package agent_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"dragoman/agent"
+)
+
+// A turn has the tools that there are when it begins, until it ends.
+func TestToolsComeAndGo(t *testing.T) {
+	first, second := newCounter("files__a"), newCounter("files__b")
+	now := []agent.Tool{first}
+	change := func(ctx context.Context, r agent.Request, on func(agent.Delta)) (agent.Response, error) {
+		now = []agent.Tool{second}
+		return call("c1 files__a {}")(ctx, r, on)
+	}
+	m := newScript(t, change, call("c2 files__a {}"), say("one"), say("two"))
+	a := newAgent(t, m, agent.Options{More: func(context.Context) []agent.Tool { return now }}, newCounter("time"))
+	run(t, a, turnOf("first"))
+	run(t, a, turnOf("second"))
+	for i, want := range []string{"files__a time", "files__a time", "files__a time", "files__b time"} {
+		if got := offeredIn(m.requests()[i]); got != want {
+			t.Errorf("request %d offers %q, want %q", i, got, want)
+		}
+	}
+	if n := len(first.calls()); n != 2 {
+		t.Errorf("the tool that was there when the turn began ran %d times, want 2", n)
+	}
+	if !a.Has("files__b") || a.Has("files__a") {
+		t.Error("Has speaks of the tools that were there before")
+	}
+}
+
+// offeredIn are the names of the tools in a request.
+func offeredIn(r agent.Request) string {
+	var names []string
+	for _, s := range r.Tools {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// A wrong tool does not take the others away, and none stands in for an own one.
+func TestWrongToolsAreLeftOut(t *testing.T) {
+	own := newCounter("time")
+	more := []agent.Tool{newCounter("a b"), newCounter("time"), newCounter("good__one"), tool{spec: agent.Spec{Name: "bad__schema", Parameters: []byte(`[]`)}}}
+	m := newScript(t, call("c1 time {}"), say("done"))
+	a := newAgent(t, m, agent.Options{More: func(context.Context) []agent.Tool { return more }}, own)
+	run(t, a, turnOf("go"))
+	if got := offeredIn(m.requests()[0]); got != "good__one time" || len(own.calls()) != 1 {
+		t.Errorf("the request offers %q, and ours ran %d times", got, len(own.calls()))
+	}
+}
