@@ -9,11 +9,14 @@
 // configuration is read. A tool of a server that is asked at run time is called
 // SERVER__TOOL (see [Borrowed]): the configuration may name it before anybody knows
 // whether the server has it. [Toolbox.Allowed] returns what is missing in the end.
+// What comes and goes is a [Source], and [Toolbox.Lend] makes one of several.
 //
 // Failures: none but a wrong list in New, which is a mistake of ours. A name that
-// nothing offers is reported, and the other tools are offered all the same.
+// nothing offers is reported, and the other tools are offered all the same. A source that
+// offers a name that is taken loses that tool.
 //
-// Goroutines: none. A Toolbox never changes, so it is safe for concurrent use.
+// Goroutines: one for each source while [Lent.Tools] asks them. Everything is safe for
+// concurrent use.
 package toolbox
 
 import (

@@ -111,6 +111,7 @@ func (d *Daemon) buildAgent() (*agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.More = d.lent.Tools
 	ag, err := agent.New(d.models.Main, offered, o)
 	if err != nil {
 		return nil, fmt.Errorf("app: %w", err)
@@ -185,7 +186,7 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 		return nil, fmt.Errorf("app: %w", err)
 	}
 	list, missing := box.Allowed(d.cfg.Agent.Tools.Names())
-	list = d.notDenied(list)
+	list = slices.DeleteFunc(list, func(t agent.Tool) bool { return !d.mayOffer(t.Spec().Name) })
 	d.tellMissing(box)
 	for name, why := range box.Off(d.cfg.Agent.Tools.Names()) {
 		d.log.Warn("agent.tools names a tool that is off, so the model is not offered it", "tool", name, "why", why)
@@ -193,11 +194,24 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 	if len(missing) > 0 {
 		d.log.Warn("agent.tools names tools that do not exist here, so the model is not offered them: correct the names, or remove them", "tools", missing)
 	}
+	d.lent = box.Lend(d.sources(), toolbox.LendOptions{May: d.mayOffer, Wrap: d.counting, Log: d.log})
 	for i, t := range list {
-		list[i] = counted{t, d.metrics}
+		list[i] = d.counting(t)
 	}
 	return list, nil
 }
+
+// sources are what lends tools beside the built-in ones.
+func (d *Daemon) sources() []toolbox.Source { return nil }
+
+// mayOffer reports whether the configuration offers the tool of that name.
+func (d *Daemon) mayOffer(name string) bool {
+	names := d.cfg.Agent.Tools.Names()
+	return (names == nil || slices.Contains(names, name)) && d.cfg.Agent.Tools.Rules()[name] != config.ToolDeny
+}
+
+// counting is t, counted.
+func (d *Daemon) counting(t agent.Tool) agent.Tool { return counted{t, d.metrics} }
 
 // search is the configured search service, or nil.
 func (d *Daemon) search() (tools.Searching, error) {

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/agent/toolbox"
 	"dragoman/agent/tools"
 	"dragoman/channels"
 	"dragoman/internal/actions"
@@ -107,6 +108,7 @@ type Daemon struct {
 	health    *health.Watch
 	models    *llm.Models
 	personas  *personas.Set
+	lent      *toolbox.Lent
 	agent     *agent.Agent
 	channels  *adapters
 	links     *linking.Links

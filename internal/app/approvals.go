@@ -63,14 +63,3 @@ func (t counted) EffectOf(c agent.Call, seen agent.Seen) agent.Effect {
 	}
 	return t.Spec().Effect
 }
-
-// notDenied returns list without the tools that the configuration denies.
-func (d *Daemon) notDenied(list []agent.Tool) (kept []agent.Tool) {
-	rules := d.cfg.Agent.Tools.Rules()
-	for _, t := range list {
-		if rules[t.Spec().Name] != config.ToolDeny {
-			kept = append(kept, t)
-		}
-	}
-	return kept
-}
