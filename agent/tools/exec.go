@@ -38,6 +38,8 @@ const (
 	maxSeconds = 60
 )
 
+const execName = "exec"
+
 // execArgs are the arguments of exec.
 type execArgs struct {
 	Command string `json:"command" jsonschema:"For sh"`
@@ -50,7 +52,7 @@ var _ = builtin(func(n Needs) agent.Tool { return Exec(n.Workspace, n.Exec) })
 // with one that is off, the tool is off.
 func Exec(w *Workspace, runner Running) agent.Tool {
 	spec := agent.Spec{
-		Name:        "exec",
+		Name:        execName,
 		Description: "Run a shell command in this chat's folder of the workspace. No network. Only files there are kept.",
 		Effect:      agent.EffectRun,
 		Origin:      sessions.OriginFile,
