@@ -20,7 +20,7 @@ func (q Question) Text(private bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "May I run **%s**?\n\n%s\n", visible(q.Tool), fenced(q.clipped(maxShown)))
 	for _, f := range q.Files {
-		fmt.Fprintf(&b, "With the file %s as it is now (%s).\n", visible(f.Name), shortHash(f.Hash))
+		fmt.Fprintf(&b, "With %s as now (%s).\n", visible(f.Name), shortHash(f.Hash))
 	}
 	fmt.Fprintf(&b, "I ask because %s. It waits until %s.\n", q.Why, q.clock(q.Until, q.Asked))
 	b.WriteString(q.howTo())

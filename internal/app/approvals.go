@@ -28,24 +28,24 @@ func (d *Daemon) newBook() *actions.Book {
 	}
 	return actions.New(d.store, actions.Options{
 		Rules: rules, Approvers: d.cfg.Approvals.Approvers, Self: d.cfg.Approvals.Approve == config.ApproveSelf,
-		Zone: zoneOf(d.cfg.Agent.TimeZone), Log: d.log, Files: d.replacedFiles,
+		Zone: zoneOf(d.cfg.Agent.TimeZone), Log: d.log, Files: d.boundFiles,
 		Tell: func(e actions.Event) {
 			d.events.Publish(stream.Event{Event: stream.ApprovalChange, At: time.Now(), Key: e.Chat, ID: e.ID, Turn: e.Turn, Tool: e.Tool, Why: string(e.State)})
 		},
 	})
 }
 
-// replacedFiles are the files that a call would replace: what a person allowed to be replaced
-// is what was there when they were asked.
-func (d *Daemon) replacedFiles(_ context.Context, p agent.Proposal) ([]actions.File, error) {
-	if p.Tool != "write_file" || d.workspace == nil {
+// boundFiles are the files that a call would replace or run: a yes is for what was in them
+// when somebody was asked.
+func (d *Daemon) boundFiles(ctx context.Context, p agent.Proposal) (files []actions.File, err error) {
+	if d.workspace == nil {
 		return nil, nil
 	}
-	name, hash, err := d.workspace.Replaced(p.Call)
-	if name == "" || err != nil {
-		return nil, err
+	bound, err := d.workspace.Bound(ctx, p.Tool, p.Call)
+	for _, f := range bound {
+		files = append(files, actions.File(f))
 	}
-	return []actions.File{{Name: name, Hash: hash}}, nil
+	return files, err
 }
 
 // approvals is what the API does with questions: the book's, and the gateway's answer.

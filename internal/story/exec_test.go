@@ -1,6 +1,7 @@
 package story_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"dragoman/channels"
 	"dragoman/internal/testkit"
 )
 
@@ -84,6 +86,51 @@ func TestExec(t *testing.T) {
 	})
 	if list := made(); len(list) != 1 {
 		t.Errorf("the files are %q, want the one that it made", list)
+	}
+}
+
+// A yes for a command that names a file is for what the file held when the person was asked.
+func TestExecOfAChangedFile(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it needs Linux")
+	}
+	if !asUser(t) {
+		return
+	}
+	h := newHouse(t, plan{rest: "exec: {enabled: true}"})
+	d := h.start()
+	if strings.Contains(d.out.String(), "commands cannot run here") {
+		t.Skip("this system lacks what the sandbox needs")
+	}
+	folder := filepath.Join(h.state, "workspace", "chats", channels.MustKey(fmt.Sprintf("telegram:%d", ann.ID)).FileName())
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(folder, "run.sh")
+	for _, changes := range []bool{true, false} {
+		if err := os.WriteFile(script, []byte("echo shown >> ran"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		asked := len(h.under(ann.ID))
+		h.tell(ann, `!tool exec {"command":"sh run.sh"}`)
+		h.until("a question", func() bool { return len(h.under(ann.ID)) > asked })
+		if all := strings.Join(h.api.FromBot(ann.ID), "\n"); !strings.Contains(all, "With run.sh as now (sha256 ") {
+			t.Errorf("the question does not name the file:\n%s", all)
+		}
+		if changes {
+			if err := os.WriteFile(script, []byte("echo hidden >> ran"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.presses(ann, h.api.Private(ann), "Allow once")
+		want := "exit code 0"
+		if changes {
+			want = "something has changed since the person was asked"
+		}
+		h.until(want, func() bool { return strings.Contains(strings.Join(h.api.FromBot(ann.ID), "\n"), want) })
+	}
+	if ran, err := os.ReadFile(filepath.Join(folder, "ran")); string(ran) != "shown\n" || err != nil {
+		t.Errorf("the commands wrote %q, %v", ran, err)
 	}
 }
 
