@@ -54,8 +54,8 @@ type walker struct {
 	mu       sync.Mutex
 	expected []string // what the browser may say of failed requests, word for word
 	troubles []string
-	wire     int64 // bytes received, with headers, as they were on the wire
-	streams  int   // of events, that were begun
+	wire     int64                      // bytes received, with headers, as they were on the wire
+	streams  map[network.RequestID]bool // of events, that are open
 	mood     mood
 	held     []*requests.EventRequestPaused
 }
@@ -86,7 +86,7 @@ func newTab(t *testing.T, beside context.Context, site string, options ...chrome
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(beside, options...)
 	t.Cleanup(cancel)
-	w := &walker{t: t, ctx: ctx, site: site}
+	w := &walker{t: t, ctx: ctx, site: site, streams: map[network.RequestID]bool{}}
 	if err := chromedp.Listen(ctx, w.listen); err != nil {
 		t.Fatal(err)
 	}
@@ -131,10 +131,13 @@ func (w *walker) listen(event any) {
 		}
 	case *network.EventRequestWillBeSent:
 		if strings.Contains(e.Request.URL, "/api/v1/events") {
-			w.streams++
+			w.streams[e.RequestID] = true
 		}
 	case *network.EventLoadingFinished:
+		delete(w.streams, e.RequestID)
 		w.wire += int64(e.EncodedDataLength)
+	case *network.EventLoadingFailed:
+		delete(w.streams, e.RequestID)
 	case *requests.EventRequestPaused:
 		w.held = append(w.held, e)
 		w.settle()
