@@ -209,4 +209,5 @@ func (r *run) setFrame() {
 	h := &r.t.History
 	r.frame, r.offer = r.a.frameFor(r.kit, r.model.Name(), h, r.t.System, h.Summary, r.t.Given)
 	r.fit.fixed = r.offer.tokens + r.frame.Tokens(r.a.opts.Count)
+	r.fit.known = r.a.opts.Count(r.t.Known)
 }

@@ -18,8 +18,9 @@ import (
 // fitting is what a turn knows of its model's window: what its requests leave out, and
 // what was done to make them fit.
 type fitting struct {
-	// fixed is how many tokens every request takes besides its messages.
-	fixed int
+	// fixed is how many tokens every request takes besides its messages. known is how many
+	// Turn.Known takes, which is one of the messages.
+	fixed, known int
 	// maxTokens, if not 0, limits the tokens of a request's messages, because the
 	// server refused more.
 	maxTokens int
@@ -68,9 +69,25 @@ func (r *run) request(final bool) (req *Request, lacks lack) {
 	left := countMissing(r.all, view, listed) - failed - silent + r.t.History.Omitted
 	r.fit.leftOut = left - r.t.History.Omitted
 	r.taint = r.taintOf(view)
-	req.Messages = window.Alternate(r.withLead(view, left), r.model.Name())
+	req.Messages = window.Alternate(r.withLead(r.withKnown(view, users), left), r.model.Name())
 	silent += window.Uncovered(r.t.History)
 	return req, lack{all: silent + left, silent: silent}
+}
+
+// withKnown puts what was remembered about the person in front of the newest user messages of
+// view, of which there are users.
+func (r *run) withKnown(view []sessions.Message, users int) []sessions.Message {
+	if r.t.Known == "" || users == 0 {
+		return view
+	}
+	at := len(view)
+	for at > 0 && users > 0 {
+		at--
+		if view[at].Role == sessions.RoleUser {
+			users--
+		}
+	}
+	return slices.Insert(slices.Clip(view), at, sessions.Message{Role: sessions.RoleUser, Content: r.t.Known, Synthetic: true})
 }
 
 // countMissing counts the messages of all that view neither shows nor lists in short.
@@ -150,7 +167,7 @@ func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
 func (r *run) budget() int { return r.budgetIn(r.a.usableWindow(r.model.Name())) }
 
 func (r *run) budgetIn(size int) int {
-	n := r.a.room(r.model.Name(), size-window.Reserve(size, r.a.opts.MaxTokens)) - r.fit.fixed - omissionTokens
+	n := r.a.room(r.model.Name(), size-window.Reserve(size, r.a.opts.MaxTokens)) - r.fit.fixed - r.fit.known - omissionTokens
 	n = max(n, size/8)
 	if r.fit.maxTokens > 0 {
 		n = min(n, r.fit.maxTokens)

@@ -203,7 +203,7 @@ func (r *run) mayCall(ctx context.Context) (say string, err error) {
 		return "", nil
 	}
 	name := r.model.Name()
-	size := r.fit.fixed + r.a.messageTokens(r.all)
+	size := r.fit.fixed + r.fit.known + r.a.messageTokens(r.all)
 	say, err = r.t.Meter.Begin(ctx, name, min(size, r.a.nominalWindow(name)))
 	if stop := stopped(ctx); stop != nil {
 		return "", stop

@@ -12,7 +12,7 @@ import (
 // ever said.
 func (r *run) taintOf(view []sessions.Message) (t sessions.Taint) {
 	who := r.speaker()
-	t.Add(r.t.SystemOrigins...)
+	t.Add(r.t.KnownOrigins...)
 	if s := r.t.History.Summary; s != nil && strings.TrimSpace(s.Text) != "" {
 		t.Merge(s.Taint())
 		if who.shared {

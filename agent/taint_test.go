@@ -72,8 +72,8 @@ func TestTaintOfARequest(t *testing.T) {
 		"a former summary":         {func(u *turn) { u.History.Summary = &sessions.Summary{Text: "They talked."} }, list{"others"}},
 		"a summary without a text": {func(u *turn) { u.History.Summary = &sessions.Summary{Text: " ", Origins: list{"web"}} }, nil},
 		"facts in the prompt": {func(u *turn) {
-			u.System = "It is known that …"
-			u.SystemOrigins = list{"mcp:mail"}
+			u.Known = "It is known that …"
+			u.KnownOrigins = list{"mcp:mail"}
 		}, list{"mcp:mail"}},
 		"another member": {func(u *turn) {
 			u.Private = false

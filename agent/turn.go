@@ -48,8 +48,11 @@ type Turn struct {
 	// Guard decides which calls of our tools run. Nil: those that only read, and those that
 	// change what is ours.
 	Guard Guard
-	// SystemOrigins are whose words System has, beside the operator's.
-	SystemOrigins []sessions.Origin
+	// Known is what was remembered about the person, or "". It is shown in front of Input and
+	// kept nowhere, so what comes before it stays the same from turn to turn.
+	Known string
+	// KnownOrigins are whose words Known has, beside the person's.
+	KnownOrigins []sessions.Origin
 	// Meter, if not nil, is asked before each call of the model, except for summaries.
 	Meter Meter
 	// Until, if not zero, is when the caller gives up: see [Request.Until].

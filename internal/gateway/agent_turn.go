@@ -60,9 +60,10 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 		if err != nil {
 			return nil, &storeError{err}
 		}
-		t.System, t.SystemOrigins, err = r.systemPrompt(ctx, newest, r.g.ownMemory(t.History.Settings))
+		t.System = r.systemPrompt(newest)
+		t.Known, t.KnownOrigins, err = r.known(ctx, newest, r.g.ownMemory(t.History.Settings))
 		if err != nil {
-			return nil, err
+			return nil, &storeError{err}
 		}
 		if c, ok := r.b.Channel.(channels.Thinker); ok && c.ShowsThoughts() {
 			t.Thoughts = func(piece string) {
@@ -103,21 +104,22 @@ func (r *run) asJob(ctx context.Context, t *agent.Turn, newest *channels.Inbound
 	return nil
 }
 
-// systemPrompt is the channel's part of the prompt, and what is known about the
-// person, with whose words that is. own is the persona that has a memory of its own, or "".
-func (r *run) systemPrompt(ctx context.Context, newest *channels.Inbound, own string) (string, []sessions.Origin, error) {
+// systemPrompt is the channel's part of the prompt.
+func (r *run) systemPrompt(newest *channels.Inbound) string {
 	text := r.b.systemFor(r.claim.Key.Chat(), newest.Private)
 	if newest.Instructions != "" {
 		text = strings.TrimSpace(text + "\n\n" + newest.Instructions)
 	}
+	return text
+}
+
+// known is what was remembered about the person in a private chat, and whose words it has.
+// own is the persona that has a memory of its own, or "".
+func (r *run) known(ctx context.Context, newest *channels.Inbound, own string) (string, []sessions.Origin, error) {
 	if !newest.Private || r.g.opts.Known == nil {
-		return text, nil, nil
+		return "", nil, nil
 	}
-	known, origins, err := r.g.opts.Known(ctx, r.claim.Key, newest.Sender, own)
-	if err != nil {
-		return "", nil, &storeError{err}
-	}
-	return strings.TrimSpace(text + "\n\n" + known), origins, nil
+	return r.g.opts.Known(ctx, r.claim.Key, newest.Sender, own)
 }
 
 // mayUseTools reports whether everybody whom the turn answers may still talk.

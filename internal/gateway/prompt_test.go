@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +16,7 @@ import (
 	"dragoman/sessions"
 )
 
-// What is known about a person is in the prompt of their private chat, after
+// What is known about a person is in the prompt of their private chat, beside
 // the channel's part, and in no group's. If it cannot be read, the message
 // waits.
 func TestPromptOfAPerson(t *testing.T) {
@@ -31,13 +32,15 @@ func TestPromptOfAPerson(t *testing.T) {
 				return "about " + p.ID(), []sessions.Origin{"web"}, nil
 			}
 		})
-		w.agent.run = func(_ context.Context, turn agent.Turn) (string, error) { return turn.System, nil }
+		w.agent.run = func(_ context.Context, turn agent.Turn) (string, error) {
+			return strings.TrimSpace(turn.System + "|" + turn.Known), nil
+		}
 		w.say("1", "hello")
 		w.expect("1")
 		time.Sleep(time.Minute)
-		w.expect("1", "channel\n\nabout 1")
+		w.expect("1", "channel|about 1")
 		asked := w.agent.asked()
-		if got := asked[len(asked)-1].SystemOrigins; !slices.Equal(got, []sessions.Origin{"web"}) {
+		if got := asked[len(asked)-1].KnownOrigins; !slices.Equal(got, []sessions.Origin{"web"}) {
 			t.Errorf("the prompt's origins are %v, want those of the facts", got)
 		}
 		m := w.message("2", "hello")
@@ -45,6 +48,6 @@ func TestPromptOfAPerson(t *testing.T) {
 		if err := w.in.Accept(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		w.expect("2", "channel")
+		w.expect("2", "channel|")
 	})
 }
