@@ -57,6 +57,9 @@ func Does(name string) string { return behaviours()[name].does + web[name].does 
 
 // Run serves the process's own pipe until it ends, and returns the exit code.
 func Run(name string, args ...string) int {
+	if slices.Contains(Good, name) {
+		return runGood(name)
+	}
 	name, old := strings.CutSuffix(name, "@old")
 	b, ok := behaviours()[name]
 	if !ok {

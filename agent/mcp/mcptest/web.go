@@ -83,6 +83,9 @@ func WebNames() []string { return slices.Sorted(maps.Keys(web)) }
 // Handler is a server over HTTP: a good one, one of [WebNames], or one of [Names]. Those
 // that are about a process or about what is sent between answers make no sense here.
 func Handler(name string, args ...string) http.Handler {
+	if slices.Contains(Good, name) {
+		return goodHandler(name)
+	}
 	if b, ok := web[name]; ok {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.serve(w, r, args) })
 	}
