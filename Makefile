@@ -13,6 +13,8 @@ SHARED := man/man1/dragoman.1 bash-completion/completions/dragoman zsh/site-func
 # The race detector brings a check of every unsafe pointer with it. SQLite in Go
 # is made of them, and spends two fifths of its time on that.
 RACE_GCFLAGS := -gcflags='modernc.org/...=-d=checkptr=0'
+# The packages with tests that make test-hands runs.
+HANDS := ./internal/story
 # The store that make bench-store measures: sqlite or file.
 STORE ?= sqlite
 # The packages whose tests take minutes. make test begins with them: at its end one of them
@@ -35,7 +37,7 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
-.PHONY: run build test need test-clients test-page test-cluster test-older test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-listeners bench-api bench-sizes bench-page bench-postgres pictures sweep check generate lint race fuzz install uninstall clean help
+.PHONY: run build test need test-clients test-hands test-page test-cluster test-older test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-listeners bench-api bench-sizes bench-page bench-postgres pictures sweep check generate lint race fuzz install uninstall clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -73,6 +75,13 @@ test-clients:
 	@.ci/need npm
 	@.ci/npm clients
 	DRAGOMAN_CLIENTS=$(CURDIR)/.cache/clients go test -count=1 -timeout 10m -run 'TestClients$$' ./internal/story
+
+## test-hands: let the assistant use what needs more than make test installs: npm's MCP servers (downloads 40 MB once)
+test-hands:
+	@.ci/need npm
+	@.ci/npm hands
+	@set -o pipefail; DRAGOMAN_HANDS=$(CURDIR)/.cache/hands DRAGOMAN_NEED_ALL=1 \
+		go test -json -count=1 -timeout 10m -run '^TestHands' $(HANDS) | go run ./.ci/summary
 
 ## test-page: check the page's types and pure modules, and walk through it in a browser against the real daemon
 test-page:
