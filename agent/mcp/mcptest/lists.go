@@ -86,7 +86,7 @@ var lists = map[string]behaviour{
 			`{"name":"inner","description":"Adds.","title":"Add\u200b","inputSchema":{"type":"object","properties":{"a":{"type":"string","description":` + quote(Hidden) + `}}}}`,
 	},
 	"rug": {
-		does: "changes the description and the schema of its tools once the file of its argument exists, and says so after each call",
+		does: "changes the description and the schema of its tools once the file or folder of its argument exists, and says so after each call",
 		on: map[string]func(c *conn, m message){
 			"tools/list": func(c *conn, m message) { usual(c, message{ID: m.ID, Method: m.Method}, rug(c)) },
 			"work": func(c *conn, m message) {
