@@ -355,6 +355,14 @@ export interface Failure {
   code?: string;
   error: string;
 }
+/** Feature is something that Dragoman can do where the configuration and the machine allow it: commands, searching the web, an MCP server. */
+export interface Feature {
+  /** Name is what the documentation and the configuration call it: "exec". */
+  name: string;
+  /** Says is a sentence for whoever runs Dragoman: how it is on, or why not and what would change that. */
+  says: string;
+  state: string;
+}
 /** FeedItem is a message of a person, or one that was or will be sent, as its network has it. */
 export interface FeedItem {
   at: string;
@@ -1013,6 +1021,8 @@ export interface Status {
   dead?: number;
   /** DiskFull says that one of the warnings is about the disk. */
   disk_full?: boolean;
+  /** Features say what is on in a running daemon, and why the rest is not; by name. */
+  features?: (Feature)[];
   listen?: string;
   model?: string;
   /** ModelTrouble is nil unless the model's last call failed. */

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"dragoman/internal/api"
+	"dragoman/internal/app"
 	"dragoman/internal/config"
 	"dragoman/internal/storage"
 	"dragoman/sessions"
@@ -38,6 +39,7 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	}
 	var warnings []config.Problem
 	var unusable error
+	var features []api.Feature
 	hint := "" // about tokens
 	if cfg != nil {
 		warnings = cfg.Warnings()
@@ -46,6 +48,7 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 			if unusable == nil {
 				hint, unusable = e.checkTokens(cfg)
 			}
+			features = app.Features(cfg)
 		}
 	}
 	if k.Online && k.JSON {
@@ -56,7 +59,8 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 			Problems []config.Problem `json:"problems"`
 			Warnings []config.Problem `json:"warnings"`
 			Store    string           `json:"store,omitempty"` // why it cannot be used
-		}{append([]config.Problem{}, problems...), append([]config.Problem{}, warnings...), plainly(unusable)}); jerr != nil {
+			Features []api.Feature    `json:"features"`
+		}{append([]config.Problem{}, problems...), append([]config.Problem{}, warnings...), plainly(unusable), append([]api.Feature{}, features...)}); jerr != nil {
 			return jerr
 		}
 		if err != nil {
@@ -89,6 +93,7 @@ func (k *checkCmd) Run(e *env, c *cli) error {
 	}
 	e.sayOpenAI(cfg)
 	e.sayChats(cfg)
+	e.sayFeatures(features)
 	if k.Online {
 		if err := e.checkOnline(cfg); unusable == nil {
 			unusable = err
@@ -115,6 +120,22 @@ func (e *env) sayChats(cfg *config.Config) {
 			e.say("  %s", sessions.Printable(line))
 		}
 	}
+}
+
+// sayFeatures says what is on here, and why the rest is not.
+func (e *env) sayFeatures(list []api.Feature) {
+	if len(list) == 0 {
+		return // nobody looked
+	}
+	e.say("What is on:")
+	for _, f := range list {
+		e.say("  %s: %s", f.Name, featureWords(f))
+	}
+}
+
+// featureWords are a state and why it is so.
+func featureWords(f api.Feature) string {
+	return fmt.Sprintf("%s, %s", f.State, sessions.Printable(f.Says))
 }
 
 // checkTokens says that other machines can reach the page and nobody has a token for it.

@@ -120,6 +120,9 @@ func (e *env) status(s api.Status) {
 		}
 		line(name, text)
 	}
+	for _, f := range s.Features {
+		line(f.Name, featureWords(f))
+	}
 	for _, w := range s.Warnings {
 		line("warning", w)
 	}

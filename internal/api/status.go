@@ -36,8 +36,10 @@ type Info struct {
 	Channels    map[string]ChannelStatus `json:"channels,omitempty"`
 	Policy      []string                 `json:"policy,omitempty"`
 	// Agents say in lines which personas are bound where.
-	Agents   []string `json:"agents,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
+	Agents []string `json:"agents,omitempty"`
+	// Features say what is on in a running daemon, and why the rest is not; by name.
+	Features []Feature `json:"features,omitempty"`
+	Warnings []string  `json:"warnings,omitempty"`
 	// Refused is the last reload, if it was refused, so that an older configuration
 	// counts.
 	Refused *RefusedReload `json:"refused_reload,omitempty"`

@@ -24,7 +24,6 @@ import (
 	"dragoman/internal/stream"
 	"dragoman/internal/trace"
 	"dragoman/internal/webhook"
-	"dragoman/internal/websearch"
 	"dragoman/sessions"
 )
 
@@ -178,8 +177,9 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.commands = d.runner()
 	box, err := toolbox.New(tools.Builtin(tools.Needs{
-		Search: search, Exec: d.runner(), Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Documents: foreign{d.log}, Reminders: d.reminders,
+		Search: search, Exec: d.commands, Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Documents: foreign{d.log}, Reminders: d.reminders,
 		Zone: zoneOf(d.cfg.Agent.TimeZone), Now: time.Now,
 	}))
 	if err != nil {
@@ -212,19 +212,6 @@ func (d *Daemon) mayOffer(name string) bool {
 
 // counting is t, counted.
 func (d *Daemon) counting(t agent.Tool) agent.Tool { return counted{t, d.metrics} }
-
-// search is the configured search service, or nil.
-func (d *Daemon) search() (tools.Searching, error) {
-	c := d.cfg.WebSearch
-	if c.Engine == "" {
-		return nil, nil
-	}
-	engine, err := websearch.New(websearch.Options{Name: c.Engine, URL: c.URL, Key: c.APIKey.Reveal()}, nil)
-	if err != nil {
-		return nil, fmt.Errorf("app: %w", err)
-	}
-	return engine, nil
-}
 
 // crampedShare: if instructions and tools use more than one part in crampedShare of
 // the model's window, the log warns that little room is left for conversations.

@@ -103,6 +103,7 @@ type Daemon struct {
 	leaving   *erasure.Leaving // who asked to be erased
 	kept      *channelErasers
 	workspace *tools.Workspace
+	commands  tools.Running // nil without
 	metrics   *metrics.Set
 	tail      *logtail.Tail
 	health    *health.Watch

@@ -6,9 +6,20 @@ import (
 
 	"dragoman/agent/tools"
 	"dragoman/channels"
+	"dragoman/internal/api"
+	"dragoman/internal/config"
 	"dragoman/internal/gateway"
 	"dragoman/internal/hearing"
 )
+
+var _ = feature(func(cfg *config.Config, _ *Daemon) []api.Feature {
+	f := api.Feature{Name: "hearing", State: api.FeatureOff, Says: "voice messages are kept as files that the model cannot hear: set hearing.url"}
+	if c := cfg.Hearing; c.URL != "" {
+		f.State = api.FeatureOn
+		f.Says = "voice messages are written down by " + c.Model + at(c.URL)
+	}
+	return []api.Feature{f}
+})
 
 // listener writes down voice messages that are kept as files.
 type listener struct {

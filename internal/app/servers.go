@@ -315,6 +315,7 @@ func (d *Daemon) infoRunning(i *api.Info) {
 		i.Channels[name] = api.ChannelStatusOf(status)
 	}
 	i.Model = d.models.Main.Name()
+	i.Features = features(d.cfg, d)
 	if t, _ := d.models.Trouble(); t != nil {
 		i.ModelTrouble = new(api.Trouble(*t))
 	}

@@ -14,6 +14,7 @@ import { number, plural, since, size, t, took } from "../text.js";
 /** @typedef {import("../../../../../docs/openapi.js").HealthReport} HealthReport */
 /** @typedef {import("../../../../../docs/openapi.js").Status} Status */
 /** @typedef {import("../../../../../docs/openapi.js").NodeFigures} NodeFigures */
+/** @typedef {import("../../../../../docs/openapi.js").Feature} Feature */
 /** @typedef {{name: string, state: string, says: string, to?: string}} Check */
 
 export function Health() {
@@ -37,6 +38,7 @@ function Report({ of: { status, nodes, every_seconds: every }, minutes }) {
       <div><h2>${bad.length === 0 ? t("All is well") : bad.length === 1 ? t("It works, but one thing needs you") : t("It works, but {0} things need you", bad.length)}</h2>
       <ul class="soft">${bad.map((c) => html`<li>${c.name}: ${c.says}</li>`)}</ul></div></div>
     <section><header><h2>${t("Checks")}</h2></header><${Table} label=${t("Checks")} columns=${columns} rows=${checks} name=${(/** @type {Check} */ c) => c.name} /></section>
+    <${Features} of=${status.features ?? []} />
     ${nodes.map((node) => html`<${Hour} of=${node} every=${every} minutes=${minutes} />`)}`;
 }
 
@@ -56,8 +58,23 @@ function checked(s) {
     name: t("Queue"), state: s.dead ? "warn" : "good", to: s.dead ? "/queue" : undefined,
     says: s.dead ? plural(s.dead, "One delivery was given up.", "{0} deliveries were given up.") : t("Unanswered: {0}. Undelivered: {1}.", number(s.waiting ?? 0), number(s.unsent ?? 0)),
   });
+  for (const f of s.features ?? []) if (f.state === "failing") lines.push({ name: f.name, state: "warn", says: f.says });
   for (const [i, words] of (s.warnings ?? []).entries()) lines.push({ name: i ? t("Warning {0}", i + 1) : t("Warning"), state: "warn", says: words });
   return lines;
+}
+
+// Features is what is on, and why the rest is not.
+/** @param {{of: Feature[]}} props */
+function Features({ of: list }) {
+  if (list.length === 0) return null;
+  /** @type {Record<string, [string, string]>} */
+  const states = { on: ["good", t("on")], off: ["quiet", t("off")], failing: ["warn", t("does not work")] };
+  const columns = [
+    { title: t("Feature"), cell: (/** @type {Feature} */ f) => html`<span class="mono">${f.name}</span>` },
+    { title: t("State"), cell: (/** @type {Feature} */ f) => html`<${State} of=${states[f.state]?.[0] ?? "quiet"}>${states[f.state]?.[1] ?? f.state}<//>` },
+    { title: t("Finding"), kind: "wide", cell: (/** @type {Feature} */ f) => f.says },
+  ];
+  return html`<section><header><h2>${t("What is on")}</h2></header><${Table} label=${t("What is on")} columns=${columns} rows=${list} name=${(/** @type {Feature} */ f) => f.name} /></section>`;
 }
 
 /** @param {{of: NodeFigures, every: number, minutes: number}} props */
