@@ -164,7 +164,8 @@ func (r *run) execute(ctx context.Context, c sessions.ToolCall) (o outcome, err 
 	}
 	r.progress(Progress{Text: strings.Join(r.said, "\n\n"), Note: c.Name + " …"})
 	begun := time.Now()
-	tctx, cancel := context.WithTimeout(ctx, r.a.opts.ToolTimeout)
+	patience := max(r.a.opts.ToolTimeout, r.kit.specs[c.Name].Patience)
+	tctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	o = r.a.runTool(tctx, r.kit.tools[c.Name], r.callOf(c))
 	r.logCall(tctx, c.Name, time.Since(begun), o)
@@ -176,7 +177,7 @@ func (r *run) execute(ctx context.Context, c sessions.ToolCall) (o outcome, err 
 		return o, err // the journal says that it started, so the next run knows the outcome is unknown
 	}
 	if tctx.Err() != nil {
-		o.text = fmt.Sprintf("error: no answer within %s; it may or may not have happened", r.a.opts.ToolTimeout)
+		o.text = fmt.Sprintf("error: no answer within %s; it may or may not have happened", patience)
 		return o, nil
 	}
 	o.failed = o.text == "" && !errors.Is(o.err, errPanic)

@@ -228,6 +228,9 @@ type Spec struct {
 	// with the lowest Keep are left out first. 0 is for tools of which nothing is
 	// known. A tool that answers often need has more, one that they seldom need less.
 	Keep int
+	// Patience is how long a call may take, where that is more than Options.ToolTimeout: the
+	// tool then ends calls itself.
+	Patience time.Duration `json:"-"`
 	// Chat says that the tool works on the conversation that it is called in. Turns
 	// without one ([Turn.Given]) are not offered it.
 	Chat bool

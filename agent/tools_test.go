@@ -94,6 +94,33 @@ func TestToolTimeout(t *testing.T) {
 	})
 }
 
+// patient is a tool that may take an hour.
+type patient struct{ agent.Tool }
+
+func (p patient) Spec() agent.Spec {
+	s := p.Tool.Spec()
+	s.Patience = time.Hour
+	return s
+}
+
+func TestAPatientTool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newScript(t, call("c1 get {}"), say("Done."))
+		slow := patient{get(func(ctx context.Context, _ agent.Call) (string, error) {
+			select {
+			case <-ctx.Done():
+				return "", ctx.Err()
+			case <-time.After(59 * time.Minute):
+				return "late", nil
+			}
+		})}
+		res := run(t, newAgent(t, m, agent.Options{ToolTimeout: time.Minute}, slow), turnOf("go"))
+		if got := res.Messages[2].Content; got != "late" {
+			t.Errorf("result = %q", got)
+		}
+	})
+}
+
 // TestToolThatIgnoresItsContext: a tool that ignores its context is left running.
 func TestToolThatIgnoresItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
