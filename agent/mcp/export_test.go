@@ -1,5 +1,23 @@
 package mcp
 
+import (
+	"io"
+	"strings"
+)
+
+// Filtered is what a program's stdout comes to, and the lines that were dropped.
+func Filtered(out string) (passed string, dropped []string, err error) {
+	f := newFilter(strings.NewReader(out), &tail{})
+	text, err := io.ReadAll(f)
+	return string(text), f.dropped.all(), err
+}
+
+// What ends a connection.
+var (
+	ErrFrame = errFrame
+	ErrDepth = errDepth
+)
+
 // Words is visibleWords, and Line is cleanText.
 var (
 	Words = visibleWords

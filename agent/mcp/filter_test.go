@@ -1,0 +1,62 @@
+package mcp_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"dragoman/agent/mcp"
+)
+
+func TestFilter(t *testing.T) {
+	const message = `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n"
+	note := func(method string) string { return `{"jsonrpc":"2.0","method":"notifications/` + method + `"}` + "\n" }
+	deep := func(levels int) string {
+		return `{"a":` + strings.Repeat("[", levels-1) + strings.Repeat("]", levels-1) + "}\n"
+	}
+	large := `{"a":"` + strings.Repeat("x", 1<<20-10) + `"}` + "\n"
+	for name, test := range map[string]struct {
+		out, want, dropped string
+		err                error
+	}{
+		"messages":                  {message + "\r\n\n " + message, message + message, "", nil},
+		"a banner":                  {"Welcome\n" + message + "12:00 \x1b[31mready\x1b[0m\n[1]\n", message, "Welcome|12:00 [31mready[0m|[1]", nil},
+		"an end inside of a line":   {message + `{"jsonrpc"`, message, "", nil},
+		"notes for a log":           {note("message") + message, message, "", nil},
+		"a result that quotes one":  {`{"id":1,"result":"notifications/message"}` + "\n", `{"id":1,"result":"notifications/message"}` + "\n", "", nil},
+		"a request":                 {`{"id":1,"method":"notifications/message"}` + "\n", `{"id":1,"method":"notifications/message"}` + "\n", "", nil},
+		"a change of the list":      {note("tools/list_changed"), note("tools/list_changed"), "", nil},
+		"a flood of progress":       {strings.Repeat(note("progress"), 30), strings.Repeat(note("progress"), 20), "", nil},
+		"as large as may be":        {large, large, "", nil},
+		"too large":                 {message + strings.Replace(large, "x", "xxxxxxxxx", 1), message, "", mcp.ErrFrame},
+		"too large without an end":  {strings.Repeat("x", 3<<20), "", "", mcp.ErrFrame},
+		"as deep as may be":         {deep(100), deep(100), "", nil},
+		"too deep":                  {deep(101), "", "", mcp.ErrDepth},
+		"brackets in a text":        {`{"a":"` + strings.Repeat(`[\"`, 200) + "\"}\n", `{"a":"` + strings.Repeat(`[\"`, 200) + "\"}\n", "", nil},
+		"no more than twenty lines": {strings.Repeat("a\n", 5) + strings.Repeat("b\n", 20), "", strings.Repeat("|b", 20)[1:], nil},
+	} {
+		passed, dropped, err := mcp.Filtered(test.out)
+		if passed != test.want || strings.Join(dropped, "|") != test.dropped || !errors.Is(err, test.err) {
+			t.Errorf("%s: %.200q, dropped %q, %v, want %.200q, dropped %q, %v", name, passed, dropped, err, test.want, test.dropped, test.err)
+		}
+	}
+}
+
+func FuzzFilter(f *testing.F) {
+	f.Add("Welcome\n{}\n")
+	f.Add("{\"method\":\"notifications/progress\"}\n\x00\n{[\"\\")
+	f.Fuzz(func(t *testing.T, out string) {
+		passed, dropped, _ := mcp.Filtered(out)
+		for line := range strings.Lines(passed) {
+			if !strings.HasPrefix(line, "{") || !strings.HasSuffix(line, "\n") {
+				t.Errorf("passed %q", line)
+			}
+		}
+		for _, line := range dropped {
+			if len(line) > 210 || !utf8.ValidString(line) || strings.ContainsAny(line, "\n\x00\x1b") {
+				t.Errorf("dropped %q", line)
+			}
+		}
+	})
+}
