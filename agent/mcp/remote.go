@@ -1,0 +1,101 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// maxStream bounds all that one stream of events may bring. One event may have maxFrame.
+const maxStream = 16 << 20
+
+// errBody ends the reading of an answer.
+var errBody = fmt.Errorf("it sent more than %d KiB", maxFrame>>10)
+
+// remote is the client for a server with an address. A redirect is not followed: it would
+// lead the headers, and whoever asks, to a place that nobody configured.
+func remote(s *Server, via http.RoundTripper) *http.Client {
+	return &http.Client{
+		Transport: &bounded{via: via, headers: s.Headers},
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return errors.New("it redirects to another address: write that one as url, if it is the server")
+		},
+	}
+}
+
+// newTransport makes the connections to servers, without one to a model's server among them.
+func newTransport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = 2
+	t.IdleConnTimeout = time.Minute
+	t.MaxResponseHeaderBytes = 64 << 10
+	return t
+}
+
+// bounded adds the configured headers to requests, and bounds the bodies of answers, which
+// the library reads whole.
+type bounded struct {
+	via     http.RoundTripper
+	headers map[string]string
+}
+
+func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, value := range b.headers {
+		r.Header.Set(name, value)
+	}
+	resp, err := b.via.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	most := int64(maxFrame)
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" {
+		most = maxStream
+	}
+	if resp.ContentLength > most {
+		_ = resp.Body.Close()
+		return nil, errBody
+	}
+	resp.Body = &limitedBody{resp.Body, most}
+	return resp, nil
+}
+
+// limitedBody fails where io.LimitReader would end as if that were all.
+type limitedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errBody
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+// statusSeen is a transport that remembers the last bad status.
+type statusSeen struct {
+	via  http.RoundTripper
+	code atomic.Int64
+}
+
+func (s *statusSeen) over(via http.RoundTripper) *statusSeen {
+	s.via = via
+	return s
+}
+
+func (s *statusSeen) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := s.via.RoundTrip(r)
+	if err == nil && resp.StatusCode >= 300 {
+		s.code.Store(int64(resp.StatusCode))
+	}
+	return resp, err
+}
+
+func (s *statusSeen) last() int { return int(s.code.Load()) }
