@@ -68,16 +68,29 @@ type Missing struct {
 	Why    string
 }
 
+// State is what a server does.
+type State string
+
+// The states.
+const (
+	StateIdle     State = "idle" // it is started by the next call
+	StateStarting State = "starting"
+	StateRunning  State = "running"
+	StateFailed   State = "failed" // it is tried again by the next call, or after a pause
+)
+
 // Status is how a server is.
 type Status struct {
 	Server string
-	// State is "idle" (it is started by the next call), "starting", "running" or "failed".
-	State string
+	// State is one of those below.
+	State State
 	// Why says what is wrong; "" if nothing is.
 	Why string
 	// Tools are offered. Waiting are the names of new or changed ones that nobody has accepted.
 	Tools   int
 	Waiting []string
+	// Odd is what was left out of its last listing.
+	Odd []string
 	// Since is when the first listing was accepted; zero: there was none.
 	Since time.Time
 }

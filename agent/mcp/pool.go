@@ -1,39 +1,115 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
 
 	"dragoman/agent"
 )
 
 // Pool has the servers of one daemon. Make it with [New]. It is safe for concurrent use.
 type Pool struct {
-	servers []Server
-	notes   Notes
-	o       Options
+	o     Options
+	pins  *pins
+	links []*link // by name
+	http  *http.Transport
+
+	ctx  context.Context // of everything that the pool starts
+	end  context.CancelFunc
+	wait sync.WaitGroup
+
+	mu    sync.Mutex
+	made  bool   // home was made here
+	stamp string // of what tools was made from
+	tools []agent.Tool
 }
 
 // New returns a pool that starts nothing. notes keeps what was accepted.
 func New(servers []Server, notes Notes, o Options) *Pool {
-	return &Pool{servers: servers, notes: notes, o: o}
+	o = o.withDefaults()
+	p := &Pool{o: o, pins: &pins{notes: notes, now: o.Now, known: map[string]*pinned{}}}
+	if o.HTTP == nil {
+		p.http = newTransport()
+		p.o.HTTP = p.http
+	}
+	p.ctx, p.end = context.WithCancel(context.Background())
+	for _, s := range servers {
+		p.links = append(p.links, &link{Server: s, pool: p, calls: map[string]*patience{}})
+	}
+	slices.SortFunc(p.links, func(x, y *link) int { return cmp.Compare(x.Name, y.Name) })
+	return p
 }
 
-// Tools returns the tools that can be offered, sorted by name: the same slice until they
-// change. It starts servers that were never seen, and waits for them at most o.Wait; missing
-// are those whose tools are not known then.
-func (p *Pool) Tools(ctx context.Context) (tools []agent.Tool, missing []Missing) {
-	return nil, nil
+func (o Options) withDefaults() Options {
+	o.Wait = cmp.Or(o.Wait, 2*time.Second)
+	o.Start = cmp.Or(o.Start, 30*time.Second)
+	o.Call = cmp.Or(o.Call, time.Minute)
+	o.LongCall = cmp.Or(o.LongCall, 10*time.Minute)
+	o.Idle = cmp.Or(o.Idle, 10*time.Minute)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
 }
 
-// Status returns how the servers are, by name.
-func (p *Pool) Status() []Status { return nil }
+// home is HOME of the program of a server.
+func (p *Pool) home(server string) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.o.Home == "" {
+		made, err := os.MkdirTemp("", "dragoman-mcp-")
+		if err != nil {
+			return "", fmt.Errorf("make its folder: %w", reasonOf(err))
+		}
+		p.o.Home = made
+		p.made = true
+	}
+	dir := filepath.Join(p.o.Home, server)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make its folder: %w", reasonOf(err))
+	}
+	return dir, nil
+}
 
-// Test lists the tools of a server, and starts it for that.
-func (p *Pool) Test(ctx context.Context, server string) (Report, error) { return Report{}, nil }
+// ErrUnknown is the error for a server that is not configured.
+var ErrUnknown = errors.New("mcp: no server of that name is configured")
 
-// Accept accepts what a server lists now, if digest is that of the [Report] which somebody
-// has read.
-func (p *Pool) Accept(ctx context.Context, server, digest string) error { return nil }
+func (p *Pool) link(server string) (*link, error) {
+	for _, l := range p.links {
+		if l.Name == server {
+			return l, nil
+		}
+	}
+	return nil, ErrUnknown
+}
 
 // Close ends all servers, and waits for what the pool has started. It may be called twice.
-func (p *Pool) Close() error { return nil }
+func (p *Pool) Close() error {
+	var all sync.WaitGroup
+	for _, l := range p.links {
+		all.Go(l.close)
+	}
+	p.end()
+	all.Wait()
+	p.wait.Wait()
+	if p.http != nil {
+		p.http.CloseIdleConnections()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.made {
+		p.made = false
+		return os.RemoveAll(p.o.Home)
+	}
+	return nil
+}

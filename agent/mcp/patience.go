@@ -1,0 +1,82 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// callGrace is how long the library may take to return from a call whose time is up.
+const callGrace = time.Second
+
+// patience is how long a call is waited for.
+type patience struct {
+	mu    sync.Mutex
+	timer *time.Timer
+	each  time.Duration
+	last  time.Time // the end, whatever happens
+}
+
+// more prolongs the call, because there was progress.
+func (p *patience) more() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if left := min(p.each, time.Until(p.last)); left > 0 && p.timer.Stop() {
+		p.timer.Reset(left)
+	}
+}
+
+// errPatience ends a call.
+var errPatience = errors.New("its time is up")
+
+// patient is ctx, which also ends when a call that is waited for under token is too slow.
+func (l *link) patient(ctx context.Context, token string) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	p := &patience{each: l.pool.o.Call, last: time.Now().Add(l.pool.o.LongCall)}
+	p.timer = time.AfterFunc(p.each, func() { cancel(errPatience) })
+	l.mu.Lock()
+	l.calls[token] = p
+	l.mu.Unlock()
+	return ctx, func() {
+		p.timer.Stop()
+		cancel(nil)
+		l.mu.Lock()
+		delete(l.calls, token)
+		l.mu.Unlock()
+	}
+}
+
+// progressed is told of each note of progress.
+func (l *link) progressed(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+	token, _ := r.Params.ProgressToken.(string)
+	l.mu.Lock()
+	p := l.calls[token]
+	l.mu.Unlock()
+	if p != nil {
+		p.more()
+	}
+}
+
+// within runs f, and returns at most callGrace after ctx has ended: the library may be stuck
+// in a write to a program that reads nothing. Then the connection ends.
+func (l *link) within(ctx context.Context, c *live, f func(context.Context) error) error {
+	done := make(chan error, 1)
+	l.pool.wait.Go(func() { done <- f(ctx) })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(callGrace):
+		if c.process != nil {
+			_ = c.process.Close()
+		}
+		return context.Cause(ctx)
+	}
+}
