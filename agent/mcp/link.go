@@ -1,9 +1,21 @@
 package mcp
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"sync"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	leastPause = time.Second
+	mostPause  = 5 * time.Minute
+	// shortPause is how long a call waits for the end of a pause.
+	shortPause = 2 * time.Second
 )
 
 // link is the connection to one server, which lasts as long as somebody uses it.
@@ -11,8 +23,22 @@ type link struct {
 	Server
 	pool *Pool
 
-	mu    sync.Mutex
-	calls map[string]*patience // by their progress tokens
+	mu   sync.Mutex
+	live *live         // nil: there is none
+	soon chan struct{} // closed when the attempt that runs has ended; nil: none runs
+	// begun is when that attempt began.
+	begun time.Time
+	// failures in a row lead to pauses. A call that worked ends them.
+	failures int
+	until    time.Time // of the pause
+	why      string    // of the last failure; "" after a success
+	users    int       // calls that run
+	idle     *time.Timer
+	calls    map[string]*patience // by their progress tokens
+	// found is what the last listing had; nil: there was none since the start.
+	found  *listing
+	last   *process // the newest program; nil: there was none
+	closed bool
 }
 
 // live is an open connection.
@@ -22,5 +48,213 @@ type live struct {
 	ended   chan struct{}
 }
 
+// shut ends the connection. It returns when nothing of it runs.
+func (c *live) shut() {
+	if c.process != nil {
+		_ = c.process.Close() // the session ends with it
+	}
+	_ = c.session.Close()
+	<-c.ended
+}
+
+// use returns an open connection, which stays open until release is called, and opens it if
+// need be. It waits as long as ctx allows.
+func (l *link) use(ctx context.Context) (c *live, release func(), err error) {
+	for {
+		c, soon, pause, err := l.look()
+		if err != nil {
+			return nil, nil, err
+		}
+		if c != nil {
+			return c, sync.OnceFunc(l.release), nil
+		}
+		var timer <-chan time.Time
+		if soon == nil {
+			timer = time.After(pause)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil, fmt.Errorf("the server %s is still starting", l.Name)
+		case <-l.pool.ctx.Done():
+			return nil, nil, errClosed
+		case <-timer:
+		case <-soon:
+		}
+	}
+}
+
+var errClosed = errors.New("Dragoman is ending")
+
+// look returns the open connection, which the caller then uses; or what to wait for: the end
+// of an attempt, or of a short pause.
+func (l *link) look() (c *live, soon <-chan struct{}, pause time.Duration, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, nil, 0, errClosed
+	}
+	if l.live != nil {
+		l.users++
+		if l.idle != nil {
+			l.idle.Stop()
+		}
+		return l.live, nil, 0, nil
+	}
+	if l.soon == nil {
+		left := l.until.Sub(l.pool.o.Now())
+		switch {
+		case left > shortPause:
+			return nil, nil, 0, fmt.Errorf("the server %s cannot be used: %s. It is tried again in %s", l.Name, l.why, left.Round(time.Second))
+		case left > 0:
+			return nil, nil, left, nil
+		}
+		l.begin()
+	}
+	return nil, l.soon, 0, nil
+}
+
+// begin starts an attempt to connect. l.mu is held.
+func (l *link) begin() {
+	l.soon = make(chan struct{})
+	l.begun = l.pool.o.Now()
+	l.pool.wait.Go(func() {
+		c, found, err := l.connect()
+		if !l.adopt(c, found, err) && c != nil {
+			c.shut()
+		}
+	})
+}
+
+// adopt ends an attempt, and reports whether c is the connection now.
+func (l *link) adopt(c *live, found *listing, err error) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.soon)
+	l.soon = nil
+	if err == nil && c.isOver() {
+		err = errEnded
+	}
+	switch {
+	case err != nil:
+		l.failed(err.Error())
+		return false
+	case l.closed:
+		return false
+	}
+	l.why = ""
+	l.found = found
+	l.live = c
+	l.rest()
+	return true
+}
+
+// isOver reports whether c has ended.
+func (c *live) isOver() bool {
+	select {
+	case <-c.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// errEnded is the failure of a server that ends the connection by itself.
+var errEnded = errors.New("it ended the connection")
+
+// failed notes a failure, and how long to wait after it. l.mu is held.
+func (l *link) failed(why string) {
+	l.failures++
+	pause := min(leastPause<<min(l.failures-1, 20), mostPause)
+	l.until = l.pool.o.Now().Add(pause)
+	l.why = why
+	l.pool.o.Logger.Warn("a server of tools cannot be used", "server", l.Name, "err", why, "attempt", l.failures, "pause", pause)
+}
+
+// watch waits for the end of c. If nobody here ended it, that is a failure.
+func (l *link) watch(c *live) {
+	_ = c.session.Wait()
+	if c.process != nil {
+		_ = c.process.Close()
+	}
+	close(c.ended)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.live == c {
+		l.live = nil
+		l.failed(errEnded.Error())
+	}
+}
+
+// drop ends c after a failure, so that the next call makes a new connection.
+func (l *link) drop(c *live, why string) {
+	l.mu.Lock()
+	mine := l.live == c
+	if mine {
+		l.live = nil
+		l.failed(why)
+	}
+	l.mu.Unlock()
+	if mine {
+		c.shut()
+	}
+}
+
+// worked notes that a call had an answer.
+func (l *link) worked() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failures = 0
+	l.until = time.Time{}
+	l.why = ""
+}
+
+func (l *link) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.users--
+	l.rest()
+}
+
+// rest ends the connection later, if nobody uses it until then. l.mu is held.
+func (l *link) rest() {
+	if l.users > 0 || l.live == nil || l.closed {
+		return
+	}
+	c := l.live
+	if l.idle != nil {
+		l.idle.Stop()
+	}
+	l.idle = time.AfterFunc(l.pool.o.Idle, func() { l.leave(c) })
+}
+
+// leave ends c if nobody uses it.
+func (l *link) leave(c *live) {
+	l.mu.Lock()
+	mine := l.live == c && l.users == 0 && !l.closed
+	if mine {
+		l.live = nil
+		l.pool.wait.Add(1)
+	}
+	l.mu.Unlock()
+	if !mine {
+		return
+	}
+	defer l.pool.wait.Done()
+	c.shut()
+	l.pool.o.Logger.Info("a server of tools was not used for a while, and has ended", slog.String("server", l.Name))
+}
+
 // close ends the connection for good.
-func (l *link) close() {}
+func (l *link) close() {
+	l.mu.Lock()
+	c := l.live
+	l.live = nil
+	l.closed = true
+	if l.idle != nil {
+		l.idle.Stop()
+	}
+	l.mu.Unlock()
+	if c != nil {
+		c.shut()
+	}
+}
