@@ -2,11 +2,57 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
+
+// tokens number the calls of the process, for progress.
+var tokens atomic.Int64
+
+// call calls a tool by its own name. Its error is a sentence.
+func (l *link) call(ctx context.Context, t pin, args json.RawMessage, again bool) (*sdk.CallToolResult, error) {
+	c, release, err := l.use(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	switch l.changeOf(t) {
+	case changeChanged:
+		return nil, fmt.Errorf("not called: the server %s says something else about this tool than what was accepted. Whoever runs Dragoman can look: dragoman mcp accept %s", l.Name, l.Name)
+	case changeGone:
+		return nil, fmt.Errorf("not called: the server %s has this tool no more", l.Name)
+	}
+	token := strconv.FormatInt(tokens.Add(1), 10)
+	params := &sdk.CallToolParams{Meta: sdk.Meta{}, Name: t.Own, Arguments: args}
+	params.SetProgressToken(token)
+	pctx, stop := l.patient(ctx, token)
+	defer stop()
+	var r *sdk.CallToolResult
+	err = l.within(pctx, c, func(ctx context.Context) (err error) {
+		r, err = c.session.CallTool(ctx, params)
+		return err
+	})
+	if err == nil {
+		l.worked()
+		return r, nil
+	}
+	why := l.whyFailed(pctx, c, err)
+	if l.isOpen(c, err) {
+		return nil, fmt.Errorf("%s: %w", l.Name, why)
+	}
+	release()
+	l.drop(c, why.Error())
+	if again && ctx.Err() == nil {
+		return l.call(ctx, t, args, false)
+	}
+	return nil, fmt.Errorf("%s: %w; it may or may not have happened", l.Name, why)
+}
 
 // isOpen reports whether the connection can still be used after an error of a call.
 func (l *link) isOpen(c *live, err error) bool {
