@@ -1,0 +1,108 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Test lists the tools of a server, and starts it for that, also in a pause. Its error is why
+// it does not work; the report then has what its program wrote.
+func (p *Pool) Test(ctx context.Context, server string) (Report, error) {
+	l, err := p.link(server)
+	if err != nil {
+		return Report{}, err
+	}
+	found, err := l.fresh(ctx)
+	var r Report
+	if err == nil {
+		r = l.report(l.accepted(ctx), found)
+	}
+	r.Dropped, r.Errors = l.tails()
+	return r, err
+}
+
+// fresh lists the tools over a connection of its own, so that it works in pauses, too, and
+// while the program's files are not those that were accepted.
+func (l *link) fresh(ctx context.Context) (*listing, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.pool.o.Start)
+	defer cancel()
+	c, err := l.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.shut()
+	return list(ctx, l, c)
+}
+
+func (l *link) report(known *pinned, found *listing) Report {
+	r := Report{Protocol: found.protocol, Name: found.name, Said: slices.Clone(found.odd), Digest: found.digest()}
+	names := namesFor(l.Name, found, known)
+	for _, t := range found.tools {
+		one := Listed{Name: names[t.own], Own: t.own, Now: string(t.text)}
+		var d definition
+		_ = json.Unmarshal(t.text, &d) // it was made from one
+		one.Description = cleanText(d.Description, tailBytes)
+		if known != nil {
+			old, is := known.byOwn(t.own)
+			switch {
+			case !is:
+				one.Change = changeNew
+			case old.hash != t.hash:
+				one.Change = changeChanged
+				one.Before = string(old.Text)
+			}
+		}
+		r.Tools = append(r.Tools, one)
+	}
+	if known == nil {
+		return r
+	}
+	for _, old := range known.tools {
+		if _, is := found.byOwn(old.Own); !is {
+			r.Tools = append(r.Tools, Listed{Name: old.name, Own: old.Own, Change: changeGone, Before: string(old.Text)})
+		}
+	}
+	files, err := programFiles(&l.Server)
+	if err != nil || !maps.Equal(files, known.Files) {
+		r.Said = append(r.Said, fmt.Sprintf("the files of its program have changed since %s", known.At.Format(time.DateOnly)))
+	}
+	return r
+}
+
+// ErrOther is the error of [Pool.Accept] for a server that lists something else by now.
+var ErrOther = errors.New("mcp: the server lists something else than what was shown: look again")
+
+// Accept accepts what a server lists, if digest is that of the [Report] that somebody has
+// read.
+func (p *Pool) Accept(ctx context.Context, server, digest string) error {
+	l, err := p.link(server)
+	if err != nil {
+		return err
+	}
+	files, err := programFiles(&l.Server)
+	if err != nil {
+		return err
+	}
+	found, err := l.fresh(ctx)
+	if err != nil {
+		return err
+	}
+	if found.digest() != digest {
+		return ErrOther
+	}
+	if err := p.pins.put(ctx, server, files, found, true); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.found = found
+	l.failures = 0
+	l.until = time.Time{}
+	l.why = ""
+	return nil
+}
