@@ -17,20 +17,26 @@ var Good = []string{"good", "good@old"}
 // pixel is a picture.
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
+// What the tools take and give.
 type (
+	// words are for echo.
 	words struct {
 		Text string `json:"text" jsonschema:"What to say"`
 	}
+	// pair is for add.
 	pair struct {
 		A int `json:"a"`
 		B int `json:"b"`
 	}
+	// sum is of a pair.
 	sum struct {
 		Sum int `json:"sum"`
 	}
+	// steps is how often to tell of progress.
 	steps struct {
 		Steps int `json:"steps"`
 	}
+	// empty is for tools that need nothing.
 	empty struct{}
 )
 
