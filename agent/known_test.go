@@ -24,7 +24,8 @@ func TestKnownStandsBeforeTheNewestWords(t *testing.T) {
 	first.ID, first.Known = "first", "Known: likes rain."
 	history := run(t, a, first).Messages
 	second := turnOf("And now?")
-	second.ID, second.Known, second.History.Messages = "second", "Known: likes snow.", history
+	second.ID, second.Known = "second", "Known: likes snow."
+	second.History.Messages = history
 	run(t, a, second)
 
 	reqs := m.requests()
