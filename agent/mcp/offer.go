@@ -36,17 +36,19 @@ func (p *Pool) Tools(ctx context.Context) []agent.Tool {
 	return p.tools
 }
 
-// meet starts the servers that were never seen, and waits for them.
+// meet starts the servers that were never seen, all at once, so that none that hangs delays
+// another, and waits for them.
 func (p *Pool) meet(ctx context.Context) {
-	var limit <-chan time.Time
+	var begun []<-chan struct{}
+	var most time.Duration
 	for _, l := range p.links {
-		soon, left := l.meet(ctx)
-		if soon == nil {
-			continue
+		if soon, left := l.meet(ctx); soon != nil {
+			begun = append(begun, soon)
+			most = max(most, left)
 		}
-		if limit == nil {
-			limit = time.After(left)
-		}
+	}
+	limit := time.After(most)
+	for _, soon := range begun {
 		select {
 		case <-soon:
 		case <-limit:
