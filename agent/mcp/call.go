@@ -43,15 +43,25 @@ func (l *link) call(ctx context.Context, t pin, args json.RawMessage, again bool
 		return r, nil
 	}
 	why := l.whyFailed(pctx, c, err)
-	if l.isOpen(c, err) {
+	if !l.isOpen(c, err) {
+		release()
+		l.drop(c, why.Error())
+		if again && ctx.Err() == nil {
+			return l.call(ctx, t, args, false)
+		}
+	}
+	if _, said := errors.AsType[refusal](why); said {
 		return nil, fmt.Errorf("%s: %w", l.Name, why)
 	}
-	release()
-	l.drop(c, why.Error())
-	if again && ctx.Err() == nil {
-		return l.call(ctx, t, args, false)
-	}
 	return nil, fmt.Errorf("%s: %w; it may or may not have happened", l.Name, why)
+}
+
+// answerIn is the refusal of the server that err is made of. The library has such errors of
+// its own, for what became of the connection.
+func answerIn(err error) (*jsonrpc.Error, bool) {
+	const first, last = -32005, -32003
+	answered, is := errors.AsType[*jsonrpc.Error](err)
+	return answered, is && (answered.Code < first || answered.Code > last)
 }
 
 // isOpen reports whether the connection can still be used after an error of a call.
@@ -59,9 +69,9 @@ func (l *link) isOpen(c *live, err error) bool {
 	if c.isOver() {
 		return false
 	}
-	var answered *jsonrpc.Error
+	_, answered := answerIn(err)
 	switch {
-	case errors.As(err, &answered):
+	case answered:
 		return true // it said so
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, errPatience):
 		return true // we gave up, and the connection works
@@ -74,17 +84,17 @@ const maxRefusal = 500
 
 // whyFailed says why a request failed. Only of a refusal it has the server's words, cut.
 func (l *link) whyFailed(ctx context.Context, c *live, err error) error {
-	for _, known := range []error{errFrame, errDepth, errBody} {
-		if errors.Is(err, known) || c.process != nil && errors.Is(c.process.filter.failure(), known) {
-			return known
-		}
+	if known := c.failure(); known != nil {
+		return known
 	}
-	var answered *jsonrpc.Error
+	answered, said := answerIn(err)
 	switch {
-	case errors.As(err, &answered):
+	case said:
 		return refusal{answered.Code, cleanText(answered.Message, maxRefusal)}
 	case errors.Is(context.Cause(ctx), errPatience):
-		return fmt.Errorf("no answer within %s; it may or may not have happened", l.pool.o.Call)
+		return fmt.Errorf("no answer within %s", l.pool.o.Call)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return errors.New("no answer in time")
 	case ctx.Err() != nil:
 		return errors.New("the call was ended")
 	case c.process != nil:

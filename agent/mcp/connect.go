@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -77,7 +77,8 @@ func (l *link) client() *sdk.Client {
 // transport starts the program, or prepares requests to the address.
 func (l *link) transport(c *live, status *statusSeen) (sdk.Transport, error) {
 	if len(l.Command) == 0 {
-		client := remote(&l.Server, status.over(l.pool.o.HTTP))
+		client, bodies := remote(&l.Server, status.over(l.pool.o.HTTP))
+		c.bodies = bodies
 		return &sdk.StreamableClientTransport{
 			Endpoint: l.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxFrame,
 		}, nil
@@ -106,17 +107,15 @@ func (e writeEnd) Write(p []byte) (int, error) { return e.in.Write(p) }
 
 // whyNot says why a connection did not begin, in our words.
 func (l *link) whyNot(ctx context.Context, c *live, err error, status *statusSeen) error {
-	var refused *jsonrpc.Error
+	refused, isRefused := answerIn(err)
 	switch {
 	case ctx.Err() != nil && l.Protocol == "":
 		return fmt.Errorf("it did not answer within %s. If it is older than the protocol's revision of 2026-07-28, set protocol: %q for it", l.pool.o.Start, olderProtocol)
 	case ctx.Err() != nil:
 		return fmt.Errorf("it did not answer within %s", l.pool.o.Start)
 	}
-	for _, known := range []error{errFrame, errDepth, errBody} {
-		if errors.Is(err, known) || c.process != nil && errors.Is(c.process.filter.failure(), known) {
-			return known
-		}
+	if known := c.failure(); known != nil {
+		return known
 	}
 	switch code := status.last(); {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
@@ -125,9 +124,11 @@ func (l *link) whyNot(ctx context.Context, c *live, err error, status *statusSee
 		return fmt.Errorf("it redirects to another address (HTTP %d): if that is the server, write it as url", code)
 	case code >= 400:
 		return fmt.Errorf("it answered with the status %d", code)
+	case strings.Contains(err.Error(), "unsupported protocol version"):
+		return errors.New("it speaks a revision of the protocol that is not known here")
 	case c.process != nil:
 		return errors.New("its program ended, or what it wrote is no answer: dragoman mcp test " + l.Name + " shows what it wrote")
-	case errors.As(err, &refused):
+	case isRefused:
 		return fmt.Errorf("it refused with the error %d", refused.Code)
 	}
 	return errors.New("there is no connection to it, or what it sent is no answer")

@@ -45,7 +45,25 @@ type link struct {
 type live struct {
 	session *sdk.ClientSession
 	process *process // nil: the server has an address
+	bodies  *bounded // nil: it has a program
 	ended   chan struct{}
+}
+
+// failure is what was wrong with what the server sent, which the library may not pass on; nil
+// if nothing was.
+func (c *live) failure() error {
+	var err error
+	if c.process != nil {
+		err = c.process.filter.failure()
+	} else if c.bodies != nil {
+		err = c.bodies.failure()
+	}
+	for _, known := range []error{errFrame, errDepth, errBody} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	return nil
 }
 
 // shut ends the connection. It returns when nothing of it runs.

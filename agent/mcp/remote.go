@@ -18,13 +18,14 @@ var errBody = fmt.Errorf("it sent more than %d KiB", maxFrame>>10)
 
 // remote is the client for a server with an address. A redirect is not followed: it would
 // lead the headers, and whoever asks, to a place that nobody configured.
-func remote(s *Server, via http.RoundTripper) *http.Client {
+func remote(s *Server, via http.RoundTripper) (*http.Client, *bounded) {
+	b := &bounded{via: via, headers: s.Headers}
 	return &http.Client{
-		Transport: &bounded{via: via, headers: s.Headers},
+		Transport: b,
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return errors.New("it redirects to another address: write that one as url, if it is the server")
 		},
-	}
+	}, b
 }
 
 // newTransport makes the connections to servers, without one to a model's server among them.
@@ -41,6 +42,16 @@ func newTransport() *http.Transport {
 type bounded struct {
 	via     http.RoundTripper
 	headers map[string]string
+	tooMuch atomic.Bool // an answer was, since somebody asked
+}
+
+// failure is what was wrong with an answer since the last call of it, which the library may
+// not pass on.
+func (b *bounded) failure() error {
+	if b.tooMuch.Swap(false) {
+		return errBody
+	}
+	return nil
 }
 
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -58,20 +69,23 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if resp.ContentLength > most {
 		_ = resp.Body.Close()
+		b.tooMuch.Store(true)
 		return nil, errBody
 	}
-	resp.Body = &limitedBody{resp.Body, most}
+	resp.Body = &limitedBody{resp.Body, b, most}
 	return resp, nil
 }
 
 // limitedBody fails where io.LimitReader would end as if that were all.
 type limitedBody struct {
 	io.ReadCloser
+	of   *bounded
 	left int64
 }
 
 func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
+		b.of.tooMuch.Store(true)
 		return 0, errBody
 	}
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
