@@ -16,6 +16,7 @@ func Filtered(out string) (passed string, dropped []string, err error) {
 var (
 	ErrFrame = errFrame
 	ErrDepth = errDepth
+	ErrJSON  = errJSON
 )
 
 // Words is visibleWords, and Line is cleanText.

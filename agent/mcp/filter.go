@@ -23,6 +23,7 @@ const (
 // What ends a connection. A server's own words are in none of them.
 var (
 	errFrame = fmt.Errorf("it sent a message of more than %d KiB", maxFrame>>10)
+	errJSON  = errors.New("it sent a message that is no JSON")
 	errDepth = fmt.Errorf("it sent a message that is nested more than %d deep", maxDepth)
 )
 
@@ -83,6 +84,8 @@ func (f *filter) next() ([]byte, error) {
 		return nil, nil
 	case tooDeep(text):
 		return nil, errDepth
+	case !json.Valid(text):
+		return nil, errJSON // the library would wait for more
 	case !f.passes.passes(text):
 		return nil, nil
 	}

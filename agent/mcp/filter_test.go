@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -33,6 +34,7 @@ func TestFilter(t *testing.T) {
 		"too large without an end":  {strings.Repeat("x", 3<<20), "", "", mcp.ErrFrame},
 		"as deep as may be":         {deep(100), deep(100), "", nil},
 		"too deep":                  {deep(101), "", "", mcp.ErrDepth},
+		"no JSON":                   {message + "{\"id\":1,\n" + message, message, "", mcp.ErrJSON},
 		"brackets in a text":        {`{"a":"` + strings.Repeat(`[\"`, 200) + "\"}\n", `{"a":"` + strings.Repeat(`[\"`, 200) + "\"}\n", "", nil},
 		"no more than twenty lines": {strings.Repeat("a\n", 5) + strings.Repeat("b\n", 20), "", strings.Repeat("|b", 20)[1:], nil},
 	} {
@@ -49,7 +51,7 @@ func FuzzFilter(f *testing.F) {
 	f.Fuzz(func(t *testing.T, out string) {
 		passed, dropped, _ := mcp.Filtered(out)
 		for line := range strings.Lines(passed) {
-			if !strings.HasPrefix(line, "{") || !strings.HasSuffix(line, "\n") {
+			if !json.Valid([]byte(line)) || !strings.HasPrefix(line, "{") || !strings.HasSuffix(line, "\n") {
 				t.Errorf("passed %q", line)
 			}
 		}

@@ -58,7 +58,7 @@ func (c *live) failure() error {
 	} else if c.bodies != nil {
 		err = c.bodies.failure()
 	}
-	for _, known := range []error{errFrame, errDepth, errBody} {
+	for _, known := range []error{errFrame, errDepth, errJSON, errBody} {
 		if errors.Is(err, known) {
 			return known
 		}
