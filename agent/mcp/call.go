@@ -43,7 +43,7 @@ func (l *link) call(ctx context.Context, t pin, args json.RawMessage, again bool
 		return r, nil
 	}
 	why := l.whyFailed(pctx, c, err)
-	if !l.isOpen(c, err) {
+	if !l.isOpen(c, err) || l.isDeaf(!errors.Is(context.Cause(pctx), errPatience)) {
 		release()
 		l.drop(c, why.Error())
 		if again && ctx.Err() == nil {

@@ -14,6 +14,9 @@ import (
 const (
 	leastPause = time.Second
 	mostPause  = 5 * time.Minute
+	// mostSilent calls in a row without an answer end the connection: a server may be stuck
+	// for good, or in the middle of a message.
+	mostSilent = 2
 	// shortPause is how long a call waits for the end of a pause.
 	shortPause = 2 * time.Second
 )
@@ -32,6 +35,7 @@ type link struct {
 	failures int
 	until    time.Time // of the pause
 	why      string    // of the last failure; "" after a success
+	silent   int       // calls in a row that had no answer
 	users    int       // calls that run
 	idle     *time.Timer
 	calls    map[string]*patience // by their progress tokens
@@ -160,6 +164,7 @@ func (l *link) adopt(c *live, found *listing, err error) bool {
 		return false
 	}
 	l.why = ""
+	l.silent = 0
 	l.found = found
 	l.live = c
 	l.rest()
@@ -222,8 +227,21 @@ func (l *link) worked() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.failures = 0
+	l.silent = 0
 	l.until = time.Time{}
 	l.why = ""
+}
+
+// isDeaf notes how a call ended that had no result, and reports whether the connection
+// should end because several in a row had no answer at all.
+func (l *link) isDeaf(answered bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.silent++
+	if answered {
+		l.silent = 0
+	}
+	return l.silent >= mostSilent
 }
 
 func (l *link) release() {
