@@ -98,4 +98,9 @@ var frames = map[string]behaviour{
 	},
 }
 
-func silent(*conn, message) {}
+// silent gives no answer.
+func silent(c *conn, _ message) {
+	if c.web {
+		c.wait(forever) // the end of the request would be one
+	}
+}

@@ -128,8 +128,10 @@ func forget(w http.ResponseWriter, r *http.Request, _ []string) {
 	answer(behaviour{}, &conn{ctx: r.Context(), out: w, frame: "data: %s\n\n", old: true, web: true}, w, r)
 }
 
-// rest waits, but not longer than the client does.
+// rest waits, but not longer than the client does, of whose end the server hears only once
+// its request is read.
 func rest(r *http.Request, d time.Duration) {
+	_, _ = io.Copy(io.Discard, r.Body)
 	select {
 	case <-time.After(d):
 	case <-r.Context().Done():
