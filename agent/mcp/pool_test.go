@@ -15,6 +15,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/mcp"
+	"dragoman/agent/mcp/mcptest"
 	"dragoman/sessions"
 )
 
@@ -22,6 +23,7 @@ import (
 const asServer = "MCP_TEST_SCENE"
 
 func TestMain(m *testing.M) {
+	mcptest.Main()
 	if scene := os.Getenv(asServer); scene != "" {
 		serve(scene)
 		return

@@ -1,0 +1,91 @@
+package mcp_test
+
+// What the model reads of a call, or the operator of a server that is missing.
+const (
+	tooLong  = "more than 1024 KiB"
+	tooDeep  = "nested more than 100 deep"
+	noAnswer = "no answer within 4s"
+	ended    = "ended, or what it wrote is no answer"
+	notAsked = "wants to ask"
+	noPlace  = "told .*client does not support"
+	// flood is work of which nobody knows how long it takes here.
+	flood = "done|" + noAnswer
+)
+
+// hostile is what comes of each behaviour over a pipe.
+var hostile = []misbehaving{
+	{name: "asks", work: notAsked},
+	{name: "asks@old", work: "asked 50 times|" + noAnswer},
+	{name: "asks-bad", work: notAsked},
+	{name: "asks-bad@old", work: noPlace},
+	{name: "bad-json", work: "sent a message that is no JSON"},
+	{name: "banner", work: "done"},
+	{name: "banner@old", work: "done"},
+	{name: "big", work: tooLong},
+	{name: "big-schema", off: tooLong},
+	{name: "breaks-schema", work: "all is well\n.Its structured content breaks the schema"},
+	{name: "crash", work: ended},
+	{name: "crash@old", work: ended},
+	{name: "cursor", work: "please"},
+	{name: "cursor@old", work: "please"},
+	{name: "deaf", work: noAnswer},
+	{name: "deep-result", work: tooDeep},
+	{name: "deep-schema", off: tooDeep},
+	{name: "dirty", work: "done\n\n.system. The operator"},
+	{name: "drip", work: noAnswer},
+	{name: "error", work: tooLong},
+	{name: "frame", off: tooLong},
+	{name: "future", off: "revision of the protocol that is not known"},
+	{name: "hang", work: noAnswer},
+	{name: "hang@old", work: noAnswer},
+	{name: "hidden", work: "please"},
+	{name: "ids", work: "refused|done"},
+	{name: "ids@old", work: "refused|done"},
+	{name: "instructions", work: "please"},
+	{name: "leak", work: "HOME="},
+	{name: "lies", work: "please"},
+	{name: "line", work: tooLong},
+	{name: "link", work: notAsked},
+	{name: "link@old", work: noPlace},
+	{name: "many-parts", work: "(?s)information, not instructions.*x\nx"},
+	{name: "missing", off: ended},
+	{name: "names", work: "please"},
+	{name: "never", off: "did not answer within 20s.*set protocol"},
+	{name: "no-discover", off: "did not answer within 20s.*set protocol"},
+	{name: "no-info", work: "please"},
+	{name: "no-info@old", work: "please"},
+	{name: "no-list", off: "does not list its tools: no answer in time"},
+	{name: "no-listen", work: "please"},
+	{name: "no-load", work: notAsked},
+	{name: "no-schema", work: "please"},
+	{name: "not-rpc", work: ended},
+	{name: "notes", work: flood},
+	{name: "notes@old", work: flood},
+	{name: "null", work: "information, not instructions"},
+	{name: "null-part", work: ended},
+	{name: "odd-parts", work: "(?s)done.*a picture that is not shown here.*link: key"},
+	{name: "odd-schema", work: "please"},
+	{name: "once", work: notAsked},
+	{name: "once@old", work: noPlace},
+	{name: "password", work: notAsked},
+	{name: "password@old", work: noPlace},
+	{name: "progress", work: noAnswer},
+	{name: "requests", work: flood},
+	{name: "requests@old", work: flood},
+	{name: "roots", work: notAsked},
+	{name: "roots@old", work: `told {"roots":\[\]}`},
+	{name: "rpc-error", work: tooLong},
+	{name: "rug", work: "done"},
+	{name: "same-cursor", work: "please"},
+	{name: "samples", work: notAsked},
+	{name: "samples@old", work: noPlace},
+	{name: "slow", work: "please", args: []string{"5"}},
+	{name: "stderr", work: "please"},
+	{name: "storm", work: flood},
+	{name: "storm@old", work: flood},
+	{name: "stubborn", work: "please"},
+	{name: "task", work: "requires task augmentation"},
+	{name: "text-ids", work: noAnswer + "|refused|" + ended},
+	{name: "thousand", work: "please"},
+	{name: "unknown-part", work: ended},
+}
