@@ -14,7 +14,7 @@ SHARED := man/man1/dragoman.1 bash-completion/completions/dragoman zsh/site-func
 # is made of them, and spends two fifths of its time on that.
 RACE_GCFLAGS := -gcflags='modernc.org/...=-d=checkptr=0'
 # The packages with tests that make test-hands runs.
-HANDS := ./internal/story
+HANDS := ./agent/mcp ./internal/story
 # The store that make bench-store measures: sqlite or file.
 STORE ?= sqlite
 # The packages whose tests take minutes. make test begins with them: at its end one of them
