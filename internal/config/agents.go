@@ -47,12 +47,7 @@ type Bind struct {
 const anyChat = "*"
 
 // Matches reports whether the binding is about k.
-func (b Bind) Matches(k channels.Key) bool {
-	if begin, many := strings.CutSuffix(b.Match, anyChat); many {
-		return strings.HasPrefix(k.String(), begin)
-	}
-	return b.Match == k.Channel() || b.Match == k.String()
-}
+func (b Bind) Matches(k channels.Key) bool { return channels.Pattern(b.Match).Matches(k) }
 
 // Bound lists the personas that may answer in k, the one that does by default first; none
 // where nothing is bound, so that only [PlainAgent] does. The key of a job has the persona that
