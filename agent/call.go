@@ -194,7 +194,7 @@ func (r *run) callOf(c sessions.ToolCall) Call {
 	call := Call{
 		ID: c.ID, Args: json.RawMessage(arguments(c)),
 		Key: r.t.Key, Person: r.person, Private: r.t.Private, Operator: r.t.Operator,
-		Taint: r.taint.List(),
+		Turn: r.t.ID, Job: r.t.Job, Taint: r.taint.List(),
 	}
 	if r.persona != nil && r.persona.OwnMemory {
 		call.Own = r.persona.Name

@@ -249,6 +249,10 @@ type Call struct {
 	Private bool
 	// Operator: see [Turn.Operator].
 	Operator bool
+	// Turn is the id of the turn, and with ID that of the call: no other call has both.
+	Turn string
+	// Job: see [Turn.Job].
+	Job bool
 	// Own is the name of the persona that asks, if that has a memory of its own; else "".
 	Own string
 	// Taint is [Proposal.Taint]: what the call makes is as tainted.

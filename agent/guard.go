@@ -46,6 +46,15 @@ type Proposal struct {
 	// Taint is whose words, beside the person's and the model's, were in the request that
 	// the model answered with this call: see [sessions.Taint.List]. Nil: nobody's.
 	Taint []sessions.Origin
+	// Ask, if not nil, returns what people read of the call in place of its arguments, if
+	// they are asked about it. An error says to the model why the call cannot run.
+	Ask func(ctx context.Context) (string, error)
+}
+
+// AskTool is a [Tool] about whose calls people are asked in words of its own: see
+// [Proposal.Ask].
+type AskTool interface {
+	Ask(ctx context.Context, c Call) (string, error)
 }
 
 // Verdict is what a [Guard] decides.
@@ -172,6 +181,9 @@ func (r *run) askGuard(ctx context.Context, c sessions.ToolCall, n int) (Decisio
 	}
 	call := r.callOf(c)
 	p := Proposal{Turn: r.t.ID, Step: r.steps, Place: n, Earlier: r.earlier(c), Tool: c.Name, Call: call, Effect: r.effectOf(c.Name, call), Taint: call.Taint}
+	if t, ok := r.kit.tools[c.Name].(AskTool); ok {
+		p.Ask = func(ctx context.Context) (string, error) { return t.Ask(ctx, call) }
+	}
 	d, err := guard.Decide(ctx, p)
 	if err != nil {
 		return d, fmt.Errorf("agent: may %s run: %w", c.Name, err)

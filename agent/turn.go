@@ -17,6 +17,8 @@ type Turn struct {
 	Private bool
 	// Operator: the operator asks, in their own chat or by a job that they configured.
 	Operator bool
+	// Job: it was planned, and nobody has written just now.
+	Job bool
 	// System is the channel's part of the system prompt, the same from turn to turn.
 	System string
 	// History must not change while the turn runs. Its Messages may have spare

@@ -108,15 +108,34 @@ func (g *Guard) Decide(ctx context.Context, p agent.Proposal) (agent.Decision, e
 	if verdict == Refuse {
 		return agent.Decision{Say: sayNobody}, nil
 	}
+	shown, plain, err := shownOf(ctx, p, text)
+	if err != nil {
+		return agent.Decision{Say: fmt.Sprintf(sayUnreadable, err)}, nil
+	}
+	if plain {
+		about.Args += "\n" + shown // to whom it goes may change, too
+	}
 	var origins []string
 	for _, o := range p.Taint {
 		origins = append(origins, string(o))
 	}
 	return g.ask(ctx, p.Call.ID, about, record{
 		Deciders: g.b.deciders(who, g.t.Private),
-		Standing: standing, Shown: cut(text, maxStored), Length: utf8.RuneCountInString(text), Files: files,
+		Standing: standing, Shown: cut(shown, maxStored), Length: utf8.RuneCountInString(shown), Plain: plain, Files: files,
 		Origins: origins, Why: why(s, origins), Runs: s.Effect == agent.EffectRun,
 	})
+}
+
+// shownOf is what people read of a call: args, or words of its tool.
+func shownOf(ctx context.Context, p agent.Proposal, args string) (text string, plain bool, err error) {
+	if p.Ask == nil {
+		return args, false, nil
+	}
+	text, err = p.Ask(ctx)
+	if text == "" {
+		return args, false, err
+	}
+	return text, true, err
 }
 
 // ask finds the answer to the question about a call, or puts the question, of which draft

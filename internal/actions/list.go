@@ -40,6 +40,8 @@ type Question struct {
 	MayAlways, Always bool
 	// Runs: it runs a program.
 	Runs bool
+	// Plain: Shown is in words, in place of the arguments.
+	Plain bool
 	// Settled: its turn has read how it ended.
 	Settled bool
 	// Message is the network's id of the message that shows it, "" if that is not known.
@@ -55,7 +57,7 @@ func (p *page) question(r *record) Question {
 		ID: r.id, Code: r.Code, State: r.State, Chat: r.Chat, Turn: r.Turn, Call: r.Call, Tool: r.Tool, Shown: r.Shown, Length: r.Length,
 		Files: r.Files, Origins: r.Origins, Why: r.Why, Requester: r.Requester, Deciders: r.Deciders, Asked: r.Asked, Until: r.Until,
 		Decided: r.Decided, By: r.By, ByName: r.ByName, MayAlways: r.Standing != "", Always: r.Always, Message: r.Message, standing: r.Standing,
-		zone: p.zone, Runs: r.Runs, Settled: r.Settled,
+		zone: p.zone, Runs: r.Runs, Plain: r.Plain, Settled: r.Settled,
 	}
 	if q.State == Pending && !p.pending(r) {
 		q.State = Expired

@@ -74,6 +74,7 @@ type record struct {
 	Message   string       `json:"message,omitempty"` // the network's id of what shows it
 	Private   bool         `json:"private,omitempty"` // the chat has one person
 	Runs      bool         `json:"runs,omitempty"`    // it runs a program
+	Plain     bool         `json:"plain,omitempty"`   // Shown is in words, in place of the arguments
 
 	id string // the note's name
 }

@@ -87,6 +87,7 @@ func (s Standing) Brief() string {
 
 // brief names a call.
 func brief(tool, args string) string {
+	args = strings.ReplaceAll(args, "\n", " ")
 	short := cut(args, maxBrief)
 	if short != args {
 		short += "…"
@@ -122,7 +123,13 @@ func (o Outcome) Say() string {
 
 // clipped are the arguments, at most most characters of them.
 func (q Question) clipped(most int) string {
+	if q.Plain && most == maxShown {
+		most = maxStored // its tool bounds it, and nobody should allow half of it
+	}
 	text := visible(cut(q.Shown, most))
+	if q.Plain && most > maxLine {
+		text = visibleLines(cut(q.Shown, most))
+	}
 	if more := q.Length - min(most, utf8.RuneCountInString(q.Shown)); more > 0 {
 		text += fmt.Sprintf(" … %d more: /approvals %s", more, q.Code)
 	}
@@ -178,6 +185,15 @@ func fenced(text string) string {
 
 // unseen are characters that are printed, and show nothing.
 const unseen = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+
+// visibleLines is visible for each line of text.
+func visibleLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = visible(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
 
 // visible writes characters that would be invisible, or change the order of others, as
 // \u{202e}.

@@ -26,6 +26,8 @@ type call struct {
 	Effect         agent.Effect
 	Origins        []sessions.Origin
 	Earlier        int
+	// Ask is what people read in place of Args, "" if they read those.
+	Ask string
 }
 
 // world is a book over a real store, with a turn of Ann that wants to call a tool after it
@@ -65,8 +67,9 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) proposal() agent.Proposal {
 	c := w.call
+	ask := func(context.Context) (string, error) { return c.Ask, nil }
 	return agent.Proposal{
-		Tool: c.Tool, Effect: c.Effect, Taint: c.Origins, Earlier: c.Earlier,
+		Ask: ask, Tool: c.Tool, Effect: c.Effect, Taint: c.Origins, Earlier: c.Earlier,
 		Call: agent.Call{ID: c.ID, Args: []byte(c.Args), Person: channels.Person{IDs: w.who.IDs, Name: w.who.Name}},
 	}
 }

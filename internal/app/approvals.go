@@ -14,8 +14,9 @@ import (
 
 // builtinRules are those of tools about which the configuration says nothing. A job that
 // shall look at the news makes up addresses and questions, and before it has read a page
-// there is nothing foreign that could choose them.
-var builtinRules = map[string]actions.Rule{"web_fetch": actions.RuleAllow, "web_search": actions.RuleAllow}
+// there is nothing foreign that could choose them. Where a job sends a message, a route
+// allows it.
+var builtinRules = map[string]actions.Rule{"web_fetch": actions.RuleAllow, "web_search": actions.RuleAllow, "send_message": actions.RuleAllow}
 
 // newBook makes the book of what needs a yes, as the configuration says.
 func (d *Daemon) newBook() *actions.Book {
@@ -62,4 +63,12 @@ func (t counted) EffectOf(c agent.Call, seen agent.Seen) agent.Effect {
 		return able.EffectOf(c, seen)
 	}
 	return t.Spec().Effect
+}
+
+// Ask implements [agent.AskTool] for tools that do.
+func (t counted) Ask(ctx context.Context, c agent.Call) (string, error) {
+	if able, ok := t.Tool.(agent.AskTool); ok {
+		return able.Ask(ctx, c)
+	}
+	return "", nil
 }

@@ -93,6 +93,7 @@ func (r *run) asJob(ctx context.Context, t *agent.Turn, newest *channels.Inbound
 	}
 	t.Guard = r.guard(sessions.History{})
 	t.Operator = true
+	t.Job = true
 	if r.job.reminder == "" {
 		return nil
 	}
