@@ -114,6 +114,12 @@ func (e *env) sayChats(cfg *config.Config) {
 			e.say("  %s", sessions.Printable(line))
 		}
 	}
+	if routed := cfg.Routed(); len(routed) > 0 {
+		e.say("Messages to other chats:")
+		for _, line := range routed {
+			e.say("  %s", sessions.Printable(line))
+		}
+	}
 	if prompted := cfg.Prompted(); len(prompted) > 0 {
 		e.say("Added to the system prompt:")
 		for _, line := range prompted {

@@ -48,6 +48,9 @@ func (d *Daemon) report() {
 	for _, bound := range d.cfg.BoundAgents() {
 		line("agent", bound)
 	}
+	for _, routed := range d.cfg.Routed() {
+		line("messages", routed)
+	}
 	if n := d.beats.number(); n > 0 {
 		line("jobs", fmt.Sprintf("%d; see: %s", n, d.opts.Command("jobs list")))
 	}

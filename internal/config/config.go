@@ -47,6 +47,7 @@ type Config struct {
 	Agents           map[string]Persona `yaml:"agents"`
 	Bind             []Bind             `yaml:"bind"`
 	Approvals        Approvals          `yaml:"approvals"`
+	Routes           []Route            `yaml:"routes"`
 	Summary          Summary            `yaml:"summary"`
 	Prune            Prune              `yaml:"prune"`
 	Queue            Queue              `yaml:"queue"`

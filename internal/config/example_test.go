@@ -75,7 +75,7 @@ var examples = []string{
 	"http.identities", "http.identity_header", "http.identity_secret", "http.public_url", "http.token", "http.trusted_proxies",
 	"incoming_webhooks",
 	"model.base_url", "model.encoding", "model.extra_body", "model.extra_headers", "model.fallback", "model.name", "model.others", "model.temperature",
-	"node.name", "sessions.reset.time_zone",
+	"node.name", "routes", "sessions.reset.time_zone",
 }
 
 // Whatever else stands in the example is the default: loading it without its examples

@@ -36,6 +36,7 @@ func (v *validator) run() {
 	v.model(v.c.Model)
 	v.agent(&v.c.Agent)
 	v.agents()
+	v.routes()
 	v.summary()
 	v.prices(v.c)
 	v.prune()
