@@ -62,6 +62,8 @@ type Gateway struct {
 	slotWaits atomic.Int64
 	rules     atomic.Pointer[[]admission.Rule] // asked before each turn
 	rates     limiter
+	// elsewheres limits what is sent to other chats.
+	elsewheres limiter
 	// applicants are the strangers who were given a pairing code. turnAwayRate bounds how
 	// many of those for whom there was none are told.
 	applicants   applicants
@@ -87,6 +89,7 @@ func New(store Store, ag Agent, bindings []Binding, opts Options) (*Gateway, err
 		turns:        semaphore.NewWeighted(int64(opts.MaxTurns)),
 		chats:        chats{m: map[channels.Key]*chat{}},
 		rates:        limiter{perMinute: opts.RatePerMinute, now: opts.Now},
+		elsewheres:   limiter{perMinute: elsewherePerMinute, now: opts.Now},
 		turnAwayRate: limiter{perMinute: turnedAwayPerMinute, now: opts.Now},
 		resting:      resting{until: map[string]time.Time{}},
 		inFlight:     inFlight{m: map[string]attempt{}, calls: map[string]chan struct{}{}},

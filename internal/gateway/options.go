@@ -89,6 +89,9 @@ type Options struct {
 	Heartbeats Heartbeats
 	// Reminders are what commands show and change. Nil: there are none.
 	Reminders Reminders
+	// Routes are how the model may send words to other chats. To their own on another network
+	// people may send without one.
+	Routes []Route
 	// Leaving erases people who ask for it themselves. Nil: nobody can.
 	Leaving Leaving
 	// Media keeps files. Nil: the model only sees their names.

@@ -64,6 +64,7 @@ type Outbox interface {
 type Conversations interface {
 	Find(ctx context.Context, q sessions.Query) ([]sessions.Conversation, error)
 	Conversation(ctx context.Context, k channels.Key) (sessions.Conversation, error)
+	Owners(ctx context.Context, k channels.Key) ([]sessions.Owner, error)
 	History(ctx context.Context, k channels.Key, limit sessions.HistoryLimit) (sessions.History, error)
 	AddSummary(ctx context.Context, k channels.Key, s sessions.Summary, counts ...sessions.Count) error
 	Feed(ctx context.Context, k channels.Key, before int64, limit int) ([]sessions.FeedItem, error)
