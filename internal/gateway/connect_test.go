@@ -21,6 +21,7 @@ import (
 type nets struct {
 	*testing.T
 	gw   *gateway.Gateway
+	mem  *sqlitetest.Store
 	dir  *people.Directory
 	net  map[string]*network
 	in   map[string]channels.Intake
@@ -30,6 +31,11 @@ type nets struct {
 
 func startNets(t *testing.T, names ...string) *nets {
 	t.Helper()
+	return startNetsWith(t, func(*gateway.Options) {}, names...)
+}
+
+func startNetsWith(t *testing.T, set func(*gateway.Options), names ...string) *nets {
+	t.Helper()
 	mem := sqlitetest.Open(t, nil)
 	x := &nets{T: t, net: map[string]*network{}, in: map[string]channels.Intake{}}
 	x.dir = people.NewDirectory(mem, people.DirectoryOptions{Rooms: []string{"room"}})
@@ -38,10 +44,13 @@ func startNets(t *testing.T, names ...string) *nets {
 		x.net[name] = newNetwork(name)
 		bindings = append(bindings, gateway.Binding{Channel: x.net[name], Policy: people.Policy{Allow: []string{"1", "2", "3"}, Groups: people.All}})
 	}
-	gw, err := gateway.New(storeOf(mem), &scripted{run: echo}, bindings, gateway.Options{
+	o := gateway.Options{
 		Logger: slog.New(slog.DiscardHandler), People: x.dir, Connections: people.NewConnections(x.dir),
 		Memory: people.Memory{Facts: mem, People: x.dir}, Limits: gateway.Limits{RatePerMinute: -1},
-	})
+	}
+	set(&o)
+	x.mem = mem
+	gw, err := gateway.New(storeOf(mem), &scripted{run: echo}, bindings, o)
 	if err != nil {
 		t.Fatal(err)
 	}
