@@ -17,6 +17,8 @@ type Needs struct {
 	Attachments Attachments
 	Documents   Documents
 	Reminders   Reminders
+	// Messages is nil where the model can reach no other chat.
+	Messages Messages
 	// Search is nil where no search service is configured.
 	Search Searching
 	// Exec is nil where commands are not configured.

@@ -45,6 +45,8 @@ type tool[A any] struct {
 	run   func(ctx context.Context, c agent.Call, args A) (string, error)
 	// effect, if not nil, is the effect of a call with these arguments.
 	effect func(args A, seen agent.Seen) agent.Effect
+	// ask, if not nil, is what people read who are asked about a call with these arguments.
+	ask func(ctx context.Context, c agent.Call, args A) (string, error)
 }
 
 // newTool declares a tool whose arguments are the fields of A. The tag jsonschema
@@ -94,6 +96,23 @@ func (t *tool[A]) EffectOf(c agent.Call, seen agent.Seen) agent.Effect {
 	return t.effect(args, seen)
 }
 
+// Ask is of agent.AskTool. "" shows the arguments themselves.
+func (t *tool[A]) Ask(ctx context.Context, c agent.Call) (string, error) {
+	if t.ask == nil {
+		return "", nil
+	}
+	var args A
+	raw, _ := t.withoutExtras(c.Args)
+	if err := decode(raw, &args); err != nil {
+		return "", fmt.Errorf("%s: arguments: %w", t.spec.Name, err)
+	}
+	text, err := t.ask(ctx, c, args)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", t.spec.Name, err)
+	}
+	return text, nil
+}
+
 func (t *tool[A]) Run(ctx context.Context, c agent.Call) (string, error) {
 	var args A
 	raw, ignored := t.withoutExtras(c.Args)
@@ -116,7 +135,7 @@ var explaining = []string{"reason", "reasoning", "explanation", "thought", "thou
 
 // withoutExtras removes arguments that the tool does not know and that the call can do
 // without: an explanation, and any for a tool that only reads. For a tool that changes
-// something the rest stay, and are refused: they might be meant to change what it does
+// something, or tells somebody something, the rest stay, and are refused: they might be meant to change what it does
 // ("append": true on one that overwrites). ignored are names that the model should read.
 func (t *tool[A]) withoutExtras(raw json.RawMessage) (clean json.RawMessage, ignored []string) {
 	var fields map[string]json.RawMessage
@@ -128,7 +147,7 @@ func (t *tool[A]) withoutExtras(raw json.RawMessage) (clean json.RawMessage, ign
 		known := slices.ContainsFunc(t.known, func(k string) bool { return strings.EqualFold(k, name) })
 		explains := slices.Contains(explaining, strings.ToLower(name))
 		switch {
-		case known, !explains && !t.spec.Repeatable:
+		case known, !explains && (!t.spec.Repeatable || t.ask != nil):
 			continue
 		case !explains:
 			ignored = append(ignored, name)

@@ -180,7 +180,8 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 	d.commands = d.runner()
 	box, err := toolbox.New(tools.Builtin(tools.Needs{
 		Search: search, Exec: d.commands, Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Documents: foreign{d.log}, Reminders: d.reminders,
-		Zone: zoneOf(d.cfg.Agent.TimeZone), Now: time.Now,
+		Messages: d.messages(),
+		Zone:     zoneOf(d.cfg.Agent.TimeZone), Now: time.Now,
 	}))
 	if err != nil {
 		return nil, fmt.Errorf("app: %w", err)
