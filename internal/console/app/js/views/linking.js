@@ -30,7 +30,7 @@ export function Linking({ name, title, unlinked, changed }) {
     setNote(said);
   };
   useLayoutEffect(() => {
-    if (step.kind === "qr") box.current?.scrollIntoView({ block: "nearest" });
+    if (step.kind === "qr" || step.kind === "code") box.current?.scrollIntoView({ block: "nearest" });
     if (here.current && document.activeElement === document.body) focusIn(box.current);
   }, [step.kind, unlinked]);
   const stop = () => {
