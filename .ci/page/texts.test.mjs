@@ -15,13 +15,13 @@ function choices(node) {
   return ts.isConditionalExpression(node) ? [...choices(node.whenTrue), ...choices(node.whenFalse)] : [];
 }
 
-/** The sentences of a module: what t and plural are called with, and the titles of views. */
+/** The sentences of a module: what t, says and plural are called with, and the titles of views. */
 function sentences(name) {
   const file = ts.createSourceFile(name, fs.readFileSync(name, "utf8"), ts.ScriptTarget.Latest, true);
   const found = [];
   const look = (node) => {
     const called = ts.isCallExpression(node) && node.expression.getText();
-    if (called === "t" && node.arguments.length) found.push(...choices(node.arguments[0]));
+    if ((called === "t" || called === "says") && node.arguments.length) found.push(...choices(node.arguments[0]));
     if (called === "plural") found.push(...choices(node.arguments[1]), ...choices(node.arguments[2]));
     if (name.endsWith("places.js") && ts.isPropertyAssignment(node) && node.name.getText() === "title") found.push(...choices(node.initializer));
     ts.forEachChild(node, look);

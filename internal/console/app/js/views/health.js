@@ -3,6 +3,7 @@
 import { html, useState } from "../../vendor/preact.js";
 import { get } from "../api.js";
 import { useLoad } from "../load.js";
+import { network } from "../parts/avatar.js";
 import { Icon } from "../parts/icon.js";
 import { Segments } from "../parts/segments.js";
 import { State } from "../parts/state.js";
@@ -10,6 +11,7 @@ import { Table } from "../parts/table.js";
 import { View } from "../parts/view.js";
 import { Plot, leading } from "../plot.js";
 import { number, plural, since, size, t, took } from "../text.js";
+import { told } from "../told.js";
 
 /** @typedef {import("../../../../../docs/openapi.js").HealthReport} HealthReport */
 /** @typedef {import("../../../../../docs/openapi.js").Status} Status */
@@ -52,14 +54,14 @@ function checked(s) {
   lines.push({ name: t("Model"), state: s.model_trouble ? "bad" : "good", says: s.model_trouble ? s.model_trouble.why : s.model || t("It answers.") });
   for (const [name, c] of Object.entries(s.channels ?? {})) {
     const good = c.state === "connected";
-    lines.push({ name, state: good || c.unused ? "good" : c.state === "down" ? "bad" : "warn", says: `${good ? t("Connected for {0}.", since(c.since)) : c.reason || c.detail || c.state}`, to: good ? undefined : "/" });
+    lines.push({ name: t(network(name)[1]), state: good || c.unused ? "good" : c.state === "down" ? "bad" : "warn", says: good ? t("Connected for {0}.", since(c.since)) : told(c.detail) || c.reason || c.state, to: good ? undefined : "/channels" });
   }
   lines.push({
     name: t("Queue"), state: s.dead ? "warn" : "good", to: s.dead ? "/queue" : undefined,
     says: s.dead ? plural(s.dead, "One delivery was given up.", "{0} deliveries were given up.") : t("Unanswered: {0}. Undelivered: {1}.", number(s.waiting ?? 0), number(s.unsent ?? 0)),
   });
   for (const f of s.features ?? []) if (f.state === "failing") lines.push({ name: f.name, state: "warn", says: f.says });
-  for (const [i, words] of (s.warnings ?? []).entries()) lines.push({ name: i ? t("Warning {0}", i + 1) : t("Warning"), state: "warn", says: words });
+  for (const [i, words] of (s.warnings ?? []).entries()) lines.push({ name: i ? t("Warning {0}", i + 1) : t("Warning"), state: "warn", says: told(words) });
   return lines;
 }
 

@@ -1,0 +1,42 @@
+// What the daemon says in words of its own, in the page's language. The API speaks English;
+// these are the sentences of it that views show. Any other is shown as it is.
+
+import { t } from "./text.js";
+
+// says is a sentence of the daemon's, and how it is known again. The places for values are
+// as those of t.
+/** @param {string} text */
+function says(text) {
+  const escaped = text.replace(/[.*+?^$()|[\]\\]/g, "\\$&");
+  return { text, pattern: new RegExp(`^${escaped.replace(/\{\d\}/g, "(.+?)")}$`, "su") };
+}
+
+// Of two that fit, the first counts.
+const known = [
+  says("it was paused"), says("{0} paused it"), // jobs
+  says("it came due while the daemon could not run it"), says("at least {0} occurrences came due while the daemon could not run them"),
+  says("{0} occurrences came due while the daemon could not run them"), says("{0} earlier occurrences are not finished"),
+  says("outside of the active hours {0}"), says("too late for the active hours {0}"),
+  says("it runs a program"), says("the configuration asks for a yes"), says("foreign words were read"), // questions about calls
+  says("words of somebody else were read ({0})"), says("words of somebody else were read"), says("a page of the web was read ({0})"),
+  says("a page of the web was read"), says("a file was read ({0})"), says("a file was read"), says("something that I was told earlier was read"),
+  says("words from the server {0} were read"), says("words that came in by {0} were read"), says("the skill {0} was used"),
+  says("this device is not linked to a phone"), says("needs pairing: this device is not linked to a phone; run: dragoman login {0}"), says("not started"), // channels
+  says("the summary of {0} failed on {1}: {2} (nothing is lost, and a later turn tries again)"), // warnings
+];
+
+// told is what the daemon said, in the page's language where it has it.
+/** @param {string} [text] */
+export function told(text = "") {
+  const several = text.split(", and ").map(one);
+  return one(text) ?? (several.includes(undefined) ? text : several.join(t(", and ")));
+}
+
+/** @param {string} text */
+function one(text) {
+  for (const { text: sentence, pattern } of known) {
+    const found = pattern.exec(text);
+    if (found) return t(sentence, ...found.slice(1));
+  }
+  return undefined;
+}
