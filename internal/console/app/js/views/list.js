@@ -44,7 +44,7 @@ function Rows({ list, current }) {
   const pinned = new Set(list.pinned.map((c) => c.key));
   const first = list.words ? [] : list.pinned.filter(chosen);
   const rest = list.rows.filter((c) => (list.words || !pinned.has(c.key)) && chosen(c));
-  if (first.length + rest.length === 0 && !list.next) return html`<${Nothing} asked=${Boolean(list.words) || list.filter !== "All"} />`;
+  if (first.length + rest.length === 0 && !list.next) return html`<${Nothing} words=${list.words} asked=${Boolean(list.words) || list.filter !== "All"} />`;
   return html`
     <${Part} title=${t("Pinned")} rows=${first} current=${current} words=${list.words} />
     <${Part} title=${list.words ? t("Found") : t("Recent")} rows=${rest} current=${current} words=${list.words} />
@@ -59,7 +59,7 @@ const Part = ({ title, rows, current, words }) => rows.length > 0 && html`<h2>${
 const Failed = ({ problem }) => html`<${Notice} of="bad"><b>${t("The list could not be loaded.")}</b> ${"status" in problem ? problem.message : t("Dragoman cannot be reached.")}
   <div class="actions"><${Button} onClick=${loadList}>${t("Retry")}<//></div><//>`;
 
-/** @param {{asked: boolean}} props */
-const Nothing = ({ asked }) => asked
-  ? html`<${Empty} icon="search" title=${t("Nothing found")}>${t("No conversation fits. Search also looks into the words of messages.")}<//>`
+/** @param {{words: string, asked: boolean}} props */
+const Nothing = ({ words, asked }) => asked
+  ? html`<${Empty} icon="search" title=${t("Nothing found")}>${t("No conversation fits. Search also looks into the words of messages.")} ${words && may("read") && t("It does not look into the talks of others.")}<//>`
   : html`<${Empty} icon="message-circle" title=${t("Nobody has written yet")} actions=${html`<a class="button primary" href="/talk/new">${t("Say hello")}</a>${now().me && may("operate") && html`<a class="button" href="/channels">${t("Add a channel")}</a>`}`}>${t("Conversations from every channel appear here, the newest first.")}<//>`;

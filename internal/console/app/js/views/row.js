@@ -58,8 +58,12 @@ export function Found({ hit }) {
   if (!first) return content.slice(0, 120);
   const begin = Math.max(0, first.start - 24);
   const end = first.start + first.length;
-  return html`${begin ? "… " : ""}${content.slice(begin, first.start)}<mark>${content.slice(first.start, end)}</mark>${content.slice(end, end + 120)}`;
+  return html`${begin ? "… " : ""}${plain(content.slice(begin, first.start))}<mark>${content.slice(first.start, end)}</mark>${plain(content.slice(end, end + 120))}`;
 }
+
+// plain leaves out the signs of Markdown that are no words: one line has no use for them.
+/** @param {string} text */
+const plain = (text) => text.replace(/\*\*|__|`+|^ {0,3}(#{1,6}|>) /gm, "");
 
 /** @param {{text: string, words: string}} props */
 function Marked({ text, words }) {
