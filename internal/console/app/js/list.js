@@ -106,7 +106,7 @@ let typing;
 
 /** @param {string} words */
 export function searchList(words) {
-  changeList({ words });
+  changeList({ words, loading: true });
   clearTimeout(typing);
   typing = setTimeout(loadList, 200);
 }

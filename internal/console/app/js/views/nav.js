@@ -1,6 +1,6 @@
 // The navigation: a bar below on phones, a rail on tablets, a list on desktops.
 
-import { html, useState } from "../../vendor/preact.js";
+import { html, useRef, useState } from "../../vendor/preact.js";
 import { keep } from "../kept.js";
 import { Button } from "../parts/button.js";
 import { Count } from "../parts/count.js";
@@ -16,9 +16,18 @@ const mark = new URL("../../mark.svg", import.meta.url).pathname;
 /** @param {import("../types.js").Waiting} [w] */
 export const waitsFor = (w) => (w ? w.items.filter((i) => !w.later.includes(i.id)).length : 0);
 
+// useUnread is how many conversations have something new. While the list shows what a search
+// found, the number is the one from before.
+function useUnread() {
+  const last = useRef(0);
+  const unread = useStore((s) => (s.list.words || s.list.loading ? undefined : s.list.rows.filter((c) => c.own && c.unread).length));
+  last.current = unread ?? last.current;
+  return last.current;
+}
+
 /** @param {{current: string, keys: () => void}} props */
 export function Nav({ current, keys }) {
-  const unread = useStore((s) => s.list.rows.filter((c) => c.own && c.unread).length);
+  const unread = useUnread();
   const waiting = useStore((s) => waitsFor(s.waiting));
   const me = useStore((s) => s.me);
   const [more, showMore] = useState(false);
