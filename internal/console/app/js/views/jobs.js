@@ -15,6 +15,7 @@ import { View } from "../parts/view.js";
 import { dueIn, inWords } from "../schedule.js";
 import { useStore } from "../store.js";
 import { t, wholeTime } from "../text.js";
+import { told } from "../told.js";
 import { Last, Outcomes } from "./outcomes.js";
 import { Remind } from "./remind.js";
 import { Timeline } from "./timeline.js";
@@ -76,6 +77,14 @@ const Nothing = ({ words, make }) => words
   ? html`<${Empty} icon="calendar-clock" title=${t("Nothing found")}>${t("No job and no reminder has these words.")}<//>`
   : html`<${Empty} icon="calendar-clock" title=${t("Nothing is scheduled")} actions=${html`<${Button} onClick=${make}>${t("Set a reminder")}<//>`}>${t("Say “remind me tomorrow at nine” in any conversation, or write a job into the configuration.")}<//>`;
 
+// Word is what a button's shape means. A table shows it where its rows are folded, and have
+// room below.
+/** @param {{children?: any}} props */
+const Word = ({ children }) => html`<span class="word">${children}</span>`;
+
+/** @param {{of: Job, title: string, act: (j: Job) => void}} props */
+const Resume = ({ of: j, title, act }) => html`<${Button} icon="rotate-cw" label=${t("Resume {0}", title)} onClick=${() => act(j)}>${t("Resume")}<//>`;
+
 /** @param {{of: string | undefined}} props */
 const Next = ({ of: at }) => (at ? html`<time title=${wholeTime(at)}>${dueIn(at)}</time>` : t("not due"));
 
@@ -87,24 +96,25 @@ const columns = (acts, show) => [
   { title: t("Job"), kind: "wide", cell: (/** @type {Job} */ j) => html`<b dir="auto">${j.name}</b>` },
   { title: t("When"), cell: (/** @type {Job} */ j) => inWords(j.schedule) },
   { title: t("To"), cell: (/** @type {Job} */ j) => html`<${Conversation} of=${j.target} link />` },
-  { title: t("Last time"), cell: (/** @type {Job} */ j) => (j.paused ? html`<${State} of="warn" icon="pause">${t("Paused")}<//><br /><span class="soft">${j.paused}</span>` : j.last && html`<${Last} of=${j.last} />`) },
+  { title: t("Last time"), cell: (/** @type {Job} */ j) => (j.paused ? html`<${State} of="warn" icon="pause">${t("Paused")}<//><br /><span class="soft">${told(j.paused)}</span>` : j.last && html`<${Last} of=${j.last} />`) },
   { title: t("Next"), kind: "num", label: true, cell: (/** @type {Job} */ j) => (j.paused ? "" : html`<${Next} of=${j.next} />`) },
   { title: t("Actions"), kind: "act below", hidden: true, cell: (/** @type {Job} */ j) => html`<span class="rowline">
-    ${acts && html`<${Button} icon="play" kind="quiet" label=${t("Run {0} now", j.name)} onClick=${() => acts.run(j)} />${j.paused
-      ? html`<${Button} icon="rotate-cw" kind="quiet" label=${t("Resume {0}", j.name)} onClick=${() => acts.resume(j)} />`
-      : html`<${Button} icon="pause" kind="quiet" label=${t("Pause {0}", j.name)} onClick=${() => acts.pause(j)} />`}`}
-    <${Button} icon="list" kind="quiet" label=${t("What came of {0}", j.name)} onClick=${() => show(j)} /></span>` },
+    ${acts && html`${j.paused
+      ? html`<${Resume} of=${j} title=${j.name} act=${acts.resume} />`
+      : html`<${Button} icon="pause" kind="quiet" label=${t("Pause {0}", j.name)} onClick=${() => acts.pause(j)}><${Word}>${t("Pause")}<//><//>`}
+      <${Button} icon="play" kind="quiet" label=${t("Run {0} now", j.name)} onClick=${() => acts.run(j)}><${Word}>${t("Run")}<//><//>`}
+    <${Button} icon="list" kind="quiet" label=${t("History of {0}", j.name)} onClick=${() => show(j)}><${Word}>${t("History")}<//><//></span>` },
 ];
 
 /** @param {{of: Job, acts: ReturnType<typeof useActs>, may: boolean, change: () => void, past: () => void}} props */
 const Reminder = ({ of: j, acts, may, change, past }) => html`<li>
   <div class="grow"><b dir="auto">${title(j)}</b>
-    <p class="meta">${j.next ? html`<${Next} of=${j.next} />` : t("not due")}${j.schedule !== "once" && html` · ${j.schedule}`} · <${Conversation} of=${j.target} link /></p>
-    ${j.paused && html`<${State} of="warn" icon="pause">${t("Paused: {0}", j.paused)}<//>`}
+    <p class="meta">${j.next ? html`<${Next} of=${j.next} />` : t("not due")}${j.schedule !== "once" && html` · ${inWords(j.schedule)}`} · <${Conversation} of=${j.target} link /></p>
+    ${j.paused && html`<${State} of="warn" icon="pause">${t("Paused: {0}", told(j.paused))}<//>`}
     ${j.last && !j.paused && html`<${Last} of=${j.last} />`}</div>
   <span class="rowline">${may && html`${j.paused
-    ? html`<${Button} icon="rotate-cw" kind="quiet" label=${t("Resume {0}", title(j))} onClick=${() => acts.resume(j)} />`
+    ? html`<${Resume} of=${j} title=${title(j)} act=${acts.resume} />`
     : html`<${Button} icon="pause" kind="quiet" label=${t("Pause {0}", title(j))} onClick=${() => acts.pause(j)} />`}
     <${Button} icon="pencil" kind="quiet" label=${t("Change {0}", title(j))} onClick=${change} />`}
-    <${Button} icon="list" kind="quiet" label=${t("What came of {0}", title(j))} onClick=${past} />
+    <${Button} icon="list" kind="quiet" label=${t("History of {0}", title(j))} onClick=${past} />
     ${may && html`<${Button} icon="x" kind="quiet" label=${t("Cancel {0}", title(j))} onClick=${() => acts.cancel(j)} />`}</span></li>`;
