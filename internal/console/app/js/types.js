@@ -115,6 +115,7 @@
  * @property {Unsent[]} unsent
  * @property {Record<string, Attached[]>} attached by key
  * @property {Finding} [finding]
+ * @property {Record<string, string>} [names] of people, by their identities; read a moment after the first view is there
  * @property {Waiting} [waiting] read a moment after the first view is there
  * @property {boolean} [skipped] the first steps are not wanted
  */

@@ -6,6 +6,7 @@ import { get, post, remove, path } from "./api.js";
 import { keep, kept } from "./kept.js";
 import { loadList } from "./list.js";
 import { hear } from "./live.js";
+import { loadNames } from "./names.js";
 import { notifyAnswers, notifyWaiting } from "./notify.js";
 import { change, now } from "./store.js";
 import { may } from "./talk.js";
@@ -28,6 +29,8 @@ const answered = new Set();
 // changes are the events after which something else may wait.
 const changes = new Set(["approval_change", "pairing_change", "channel_failed", "channel_back", "delivery_dead", "delivery_changed", "job_done", "began", "reset"]);
 
+const named = new Set(["people_change", "pairing_change", "reset"]); // after these somebody may have another name
+
 let begun = false;
 
 // begin reads what waits, and follows it: once, for the view or a moment after another one.
@@ -37,6 +40,10 @@ export function begin() {
   hear((e) => {
     if (changes.has(e.event) && (e.event !== "delivery_changed" || e.state === "dead" || e.state === "dropped")) soon();
   });
+  if (may("operate")) {
+    loadNames();
+    hear((e) => named.has(e.event) && loadNames());
+  }
   setInterval(() => document.hidden || loadWaiting(), 60_000);
   notifyAnswers();
   if (!now().list.loaded) loadList();

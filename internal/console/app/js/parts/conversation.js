@@ -11,8 +11,9 @@ import { Icon } from "./icon.js";
 /** @param {{of: string, link?: boolean}} props */
 export function Conversation({ of: key, link }) {
   const known = useStore((s) => s.list.rows.find((c) => c.key === key) ?? s.list.pinned.find((c) => c.key === key));
+  const names = useStore((s) => s.names);
   const [icon, name] = network(known?.network ?? key.slice(0, Math.max(0, key.indexOf(":"))));
-  const title = known && (known.title || known.derived_title || known.network === "web") ? titleOf(known) : key;
+  const title = known && (known.title || known.derived_title || known.network === "web") ? titleOf(known) : names?.[key] ?? key;
   const shown = html`<${Icon} name=${icon} small label=${t(name)} /><span class=${title.length < 24 ? "whole" : ""} dir="auto">${title}</span>`;
   return link && key.includes(":") ? html`<a class="convo" href=${talkPath(key)} title=${key}>${shown}</a>` : html`<span class="convo" title=${key}>${shown}</span>`;
 }

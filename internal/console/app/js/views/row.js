@@ -5,7 +5,7 @@ import { Avatar, network } from "../parts/avatar.js";
 import { Count } from "../parts/count.js";
 import { Icon } from "../parts/icon.js";
 import { talkPath } from "../router.js";
-import { useStore } from "../store.js";
+import { now, useStore } from "../store.js";
 import { shortTime, t, wholeTime } from "../text.js";
 
 // titleOf is the name of a conversation for people: its title, else how it began, else the
@@ -15,14 +15,23 @@ export function titleOf(c) {
   if (c.title) return c.title;
   if (c.derived_title) return c.derived_title.replace(/\s*\[\w+ "[^"]*",.*$/, "") || t("A file"); // a line about a file is for the model
   const chat = c.key.slice(c.key.indexOf(":") + 1);
+  const person = now().names?.[c.network === "web" ? chat.slice(0, chat.lastIndexOf("/")) : c.key];
+  if (c.network === "web") return person ? t("{0}: {1}", person, roomOf(chat)) : roomOf(chat);
+  return person ?? (c.group ? t("Group {0}", chat) : chat || c.key);
+}
+
+// roomOf is what a room of the page is called that has no title.
+/** @param {string} chat */
+function roomOf(chat) {
   const room = chat.slice(chat.lastIndexOf("/") + 1);
-  if (c.network === "web" && /^c[0-9a-f]{10}$/.test(room)) return t("New conversation");
-  return c.network === "web" && room === "default" ? t("Main conversation") : room || c.key;
+  if (/^c[0-9a-f]{10}$/.test(room)) return t("New conversation");
+  return room === "default" ? t("Main conversation") : room;
 }
 
 /** @param {{of: import("../types.js").Row, current: boolean, words: string}} props */
 export function Row({ of: c, current, words }) {
   const draft = useStore((s) => s.drafts[c.key]);
+  useStore((s) => s.names); // a title may be one
   const unread = c.own ? c.unread ?? 0 : 0;
   const name = titleOf(c);
   const asks = Boolean(c.waiting) && c.last?.kind === "question";
