@@ -19,9 +19,11 @@ export function useScroll(ready, last, cut) {
   const atEnd = useRef(true);
   const held = useRef(/** @type {Held} */ ({ from: 0, top: 0 }));
   const [away, setAway] = useState(false);
+  const [far, setFar] = useState(false);
   const toEnd = () => {
     place.atEnd = atEnd.current = true;
     setAway(false);
+    setFar(false);
     if (box.current) box.current.scrollTop = box.current.scrollHeight;
   };
   useEffect(() => {
@@ -43,10 +45,11 @@ export function useScroll(ready, last, cut) {
     place.atEnd = atEnd.current = !cut && below < near;
     held.current = hold(at);
     if (atEnd.current) setAway(false);
+    setFar(below > 2 * at.clientHeight);
     if (at.scrollTop < ahead && ready && at.scrollHeight > at.clientHeight) earlier();
     else if (cut && below < ahead) later();
   };
-  return { box, moved, away, toEnd, atEnd };
+  return { box, moved, away, far, toEnd, atEnd };
 }
 
 /**

@@ -75,7 +75,7 @@ export function Chat({ of: key, at, details, hidden }) {
         ${talk?.later && html`<p class="earlier"><${Button} kind="quiet" disabled=${talk.loading} onClick=${() => loadLater(key)}>${t("Later messages")}<//></p>`}
       </div>
     </div>
-    <${Composer} of=${head} to=${them} growing=${growing} quote=${quote} setQuote=${setQuote} editing=${editing} stopEditing=${() => setEditing(undefined)} jump=${talk?.later || scroll.away ? end : undefined} sent=${end} />
+    <${Composer} of=${head} to=${them} growing=${growing} quote=${quote} setQuote=${setQuote} editing=${editing} stopEditing=${() => setEditing(undefined)} jump=${talk?.later || scroll.away || scroll.far ? end : undefined} news=${Boolean(talk?.later || scroll.away)} sent=${end} />
   <//>`;
 }
 

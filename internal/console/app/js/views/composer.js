@@ -41,11 +41,12 @@ const composes = (/** @type {KeyboardEvent} */ event) => event.isComposing || ev
  * @property {{seq: number, text: string}} [editing]
  * @property {() => void} [stopEditing]
  * @property {() => void} [jump]
+ * @property {boolean} [news] there is something new at the end
  * @property {() => void} [sent]
  */
 
 /** @param {Props} props */
-export function Composer({ of: c, to, growing, quote = "", setQuote, editing, stopEditing, jump, sent }) {
+export function Composer({ of: c, to, growing, quote = "", setQuote, editing, stopEditing, jump, news, sent }) {
   const draft = useStore((s) => s.drafts[c.key]) ?? "";
   const name = useStore((s) => s.me?.name) ?? "";
   const files = useStore((s) => s.attached[c.key]) ?? none;
@@ -121,7 +122,7 @@ export function Composer({ of: c, to, growing, quote = "", setQuote, editing, st
   const sends = others ? t("Send to {0}", t(network(c.network)[1])) : t("Send (Enter)");
   const hint = growing ? t("Ask the next thing. It is answered after this.") : others ? t("Write to {0}", to ?? titleOf(c)) : t("Write a message");
   return html`<form class="composer" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); send(); }}>
-    ${jump && html`<button type="button" class="button jump" onClick=${jump}><${Icon} name="arrow-down" small />${t("New messages")}</button>`}
+    ${jump && html`<button type="button" class="button jump" onClick=${jump}><${Icon} name="arrow-down" small />${news ? t("New messages") : t("To the end")}</button>`}
     <div class="column">${c.own && /^\/\w*$/.test(draft) && html`<${Lazily} load=${slash} props=${{ typed: draft.slice(1).toLowerCase(), box, complete: (/** @type {string} */ text) => { keepDraft(c.key, text); box.current?.focus(); } }} />`}<div class="box">
       ${others && html`<div class="as"><span>${t("Answer as")}</span><${Segments} label=${t("Answer as")} of=${[["assistant", "Dragoman"], ["me", name]]} value=${as} set=${setAs} /><span>${as === "assistant" ? t("It is kept as an answer of the assistant.") : t("Your name is put in front.")}</span></div>`}
       ${editing && html`<div class="attached"><span class="grow cut">${t("You edit an earlier message. What followed is asked anew.")}</span><${Button} icon="x" kind="quiet" label=${t("Do not edit")} onClick=${cancelEdit} /></div>`}
