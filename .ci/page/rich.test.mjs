@@ -23,6 +23,7 @@ const codes = {
   go: "// A rod <b>throws</b> a shadow.\nfunc angle(h float64) string { return \"15 * \" + `h` }",
   py: "def angle(h):\n    \"\"\"A shadow.\"\"\"\n    return 15 * (h - 12) if h else None",
   js: "const at = `h: ${hours * 15}`; // so",
+  Dockerfile: "FROM scratch\nRUN for h in 9 12; do echo \"$h\"; done",
   html: "<a href=\"/x?a=1&b=2\">shadow</a> &amp; <script>let a = 1 < 2;</script>",
   json: "{\"hours\": [9, 12], \"sun\": true}",
   sh: "for h in 9 12; do echo \"$h\" | sed 's/^/h: /'; done # so",
@@ -31,16 +32,17 @@ const codes = {
   sql: "SELECT hour FROM sun WHERE shadow > 1.5 AND name = 'gnomon';",
 };
 for (const [language, code] of Object.entries(codes)) {
-  test(`colours of ${language}`, () => {
-    const root = held(coloured(code, language));
+  test(`colours of ${language}`, async () => {
+    const root = held(await coloured(code, language));
     assert.equal(root.textContent, code);
     assert.ok(classes(root).length > 0 && classes(root).every((name) => name.startsWith("tok-")), String(classes(root)));
   });
 }
 
-test("no colours", () => {
-  assert.equal(coloured("x", "nolanguage"), undefined);
-  assert.equal(coloured("x".repeat(50_001), "go"), undefined);
+test("no colours", async () => {
+  assert.equal(await coloured("x", "nolanguage"), undefined);
+  assert.equal(await coloured("x", "constructor"), undefined);
+  assert.equal(await coloured("x".repeat(50_001), "go"), undefined);
 });
 
 /** The tags of a tree. */

@@ -8,7 +8,8 @@ import { createRequire } from "node:module";
 const root = path.join(import.meta.dirname, "../..");
 const installed = path.join(root, ".cache/page");
 const app = path.join(root, "internal/console/app");
-const { build } = createRequire(path.join(installed, "package.json"))("esbuild");
+const installedRequire = createRequire(path.join(installed, "package.json"));
+const { build } = installedRequire("esbuild");
 const read = (name) => fs.readFileSync(path.join(installed, "node_modules", name), "utf8");
 
 /** The shapes that the page draws, by their names at lucide.dev. */
@@ -25,7 +26,7 @@ function symbol(name) {
   return `<symbol id="${name}" viewBox="0 0 24 24">${shape.replace(/\s*\n\s*/g, "").replaceAll(" />", "/>")}</symbol>`;
 }
 
-/** The languages whose code gets colours. Each brings its other names, like js and sh. */
+/** The languages whose code gets colours: a file each. They bring their other names, like js and sh. */
 const languages = `bash c cpp css diff dockerfile go ini java javascript json makefile markdown python rust
   shell sql typescript xml yaml`.split(/\s+/);
 
@@ -46,15 +47,30 @@ const preact = `
   } from "preact/hooks";
   export { html } from "htm/preact";`;
 
+/** The languages whose code is inside that of others. What is missing there has no colours. */
+const within = { dockerfile: ["bash"], markdown: ["xml"], shell: ["bash"], xml: ["css", "javascript"] };
+
+/** What a language is called, to its own name. */
+function callings() {
+  const core = installedRequire("highlight.js/lib/core");
+  const names = languages.map((name) => [name, installedRequire(`highlight.js/lib/languages/${name}`)(core).aliases ?? []]);
+  return Object.fromEntries(names.flatMap(([name, others]) => [name, ...others].map((called) => [called, name])));
+}
+
 const highlighter = `
-  import core from "highlight.js/lib/core";
-  ${languages.map((name) => `import ${name} from "highlight.js/lib/languages/${name}"; core.registerLanguage("${name}", ${name});`).join("\n")}
-  export default core;`;
+  export { default } from "highlight.js/lib/core";
+  export const named = ${JSON.stringify(callings())};
+  export const within = ${JSON.stringify(within)};`;
+
+const colours = await Promise.all(languages.map(async (name) => [
+  `vendor/languages/${name}.js`, await bundle("highlight.js 11.12.0 (BSD-3-Clause)", `export { default } from "highlight.js/lib/languages/${name}";`),
+]));
 
 const title = (words) => `${"=".repeat(words.length)}\n${words}\n${"=".repeat(words.length)}\n\n`;
 const files = {
+  ...Object.fromEntries(colours),
   "vendor/preact.js": await bundle("preact 11.2.0 with hooks (MIT) and htm 3.1.1 (Apache-2.0)", preact),
-  "vendor/highlight.js": await bundle(`highlight.js 11.12.0 (BSD-3-Clause) with ${languages.length} languages`, highlighter),
+  "vendor/highlight.js": await bundle("highlight.js 11.12.0 (BSD-3-Clause)", highlighter),
   "vendor/temml.js": `/* temml 0.13.5 (MIT): see LICENSES.txt */\n${read("temml/dist/temml.min.js").trim()}\nexport default temml;\n`,
   "vendor/LICENSES.txt": [
     title("preact.js: Preact and its hooks") + read("preact/LICENSE"),
@@ -69,6 +85,7 @@ const files = {
 for (const [name, text] of Object.entries(files)) {
   const file = path.join(app, name);
   if (!process.argv.includes("--check")) {
+    fs.mkdirSync(path.dirname(file), { recursive: true });
     fs.writeFileSync(file, text);
   } else if (!fs.existsSync(file) || fs.readFileSync(file, "utf8") !== text) {
     console.error(`vendor: ${name} is not what .ci/page/vendor.mjs makes`);

@@ -1,19 +1,32 @@
 // Colours of code. The library's tree of words becomes nodes here, because markup cannot.
 
-import library from "../vendor/highlight.js";
+import library, { named, within } from "../vendor/highlight.js";
 import { element } from "./element.js";
 
 const longest = 50_000; // characters; more would stop the page for a moment
 
 // coloured is code as nodes with the classes of their kinds, or undefined if the language is
-// not known.
+// not known. Each language is a file of its own, loaded for the first code in it.
 /**
  * @param {string} code
  * @param {string} language
+ * @returns {Promise<(Node | string)[] | undefined>}
  */
-export function coloured(code, language) {
-  if (code.length > longest || !library.getLanguage(language)) return undefined;
-  return library.highlight(code, { language, ignoreIllegals: true })._emitter.rootNode.children.map(node);
+export async function coloured(code, language) {
+  const called = language.toLowerCase();
+  const name = Object.hasOwn(named, called) ? named[called] : undefined;
+  if (code.length > longest || !name) return undefined;
+  await learn(name);
+  return library.highlight(code, { language: name, ignoreIllegals: true })._emitter.rootNode.children.map(node);
+}
+
+// learn teaches the library a language and those inside it.
+/** @param {string} name */
+async function learn(name) {
+  if (library.getLanguage(name)) return;
+  await Promise.all((within[name] ?? []).map(learn));
+  const { default: language } = await import(`../vendor/languages/${name}.js`);
+  library.registerLanguage(name, language);
 }
 
 /**

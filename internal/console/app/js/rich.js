@@ -41,7 +41,7 @@ async function colour(block) {
   const code = block.querySelector("code");
   if (!code || language === "text") return;
   const { coloured } = await import("./colours.js");
-  const nodes = coloured(code.textContent ?? "", language);
+  const nodes = await coloured(code.textContent ?? "", language);
   if (nodes) code.replaceChildren(...nodes);
 }
 
