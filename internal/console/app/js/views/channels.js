@@ -63,7 +63,7 @@ function Asking({ of: p, done }) {
   const act = (/** @type {Promise<any>} */ made, /** @type {string} */ said) => made.then(() => toast(said), trouble).then(done);
   const approve = () => act(post("pairings", { code: p.code }), t("Approved."));
   const deny = () => act(remove(path`pairings/${p.code ?? ""}`), t("Denied. Whoever writes again gets another code."));
-  return html`<${Notice} of="warn" icon="user-plus"><b dir="auto">${t("{0} wants to talk on {1}.", p.name || p.person_id, p.channel)}</b>
+  return html`<${Notice} of="warn" icon="user-plus"><b dir="auto">${t("{0} wants to talk on {1}.", p.name || p.person_id, p.channel)}</b>${" "}
     ${t("The code shown to them is {0}.", p.code ?? "")} ${t("Compare it if you can. Their message is kept and answered when you approve.")} ${p.expires && t("It can be used until {0}.", clock(p.expires))}
     <div class="actions"><${Button} kind="primary" onClick=${approve}>${t("Approve")}<//><${Button} kind="danger" label=${t("Deny")} onClick=${deny}>${t("Deny")}<//></div><//>`;
 }
