@@ -32,7 +32,7 @@ export function Nav({ current, keys }) {
   const me = useStore((s) => s.me);
   const [more, showMore] = useState(false);
   const session = me?.token && me.token !== "http.identities"; // a proxy's login ends at the proxy
-  const leave = (/** @type {string} */ classes) => session && html`<form class="rest" method="post" action="/logout"><button class=${classes}><${Icon} name="log-out" /><span>${t("Log out")}</span></button></form>`;
+  const leave = (/** @type {string} */ classes) => session && html`<form class="rest" method="post" action="/logout"><button class=${classes}><${Icon} name="log-out" small=${classes !== "tab"} /><span>${t("Log out")}</span></button></form>`;
   const rest = mine(me).filter((p) => !p.phone);
   return html`<nav class="nav" aria-label=${t("Main")}>
     <a class="brand" href="/talk" tabindex="-1" aria-hidden="true"><img src=${mark} alt="" /><span>Dragoman</span></a>
