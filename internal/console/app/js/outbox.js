@@ -81,7 +81,8 @@ export async function flush() {
       forget(next.id);
     } catch (problem) {
       if (problem instanceof Refused && !problem.again) {
-        mark(next.id, { problem: problem.message, refused: true });
+        const { sentence } = await import("./told.js");
+        mark(next.id, { problem: sentence(problem.message), refused: true });
         continue;
       }
       mark(next.id, { problem: problem instanceof Refused ? problem.message : t("Not sent yet. It is saved and will be sent.") });

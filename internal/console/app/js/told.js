@@ -17,6 +17,7 @@ const known = [
   says("it came due while the daemon could not run it"), says("at least {0} occurrences came due while the daemon could not run them"),
   says("{0} occurrences came due while the daemon could not run them"), says("{0} earlier occurrences are not finished"),
   says("outside of the active hours {0}"), says("too late for the active hours {0}"),
+  says("the question is too long ({0}, at most {1})"), says("the question is empty"), // refused messages
   says("it runs a program"), says("the configuration asks for a yes"), says("foreign words were read"), // questions about calls
   says("words of somebody else were read ({0})"), says("words of somebody else were read"), says("a page of the web was read ({0})"),
   says("a page of the web was read"), says("a file was read ({0})"), says("a file was read"), says("something that I was told earlier was read"),
@@ -30,6 +31,13 @@ const known = [
 export function told(text = "") {
   const several = text.split(", and ").map(one);
   return one(text) ?? (several.includes(undefined) ? text : several.join(t(", and ")));
+}
+
+// sentence is what the daemon said, as a sentence of its own.
+/** @param {string} [text] */
+export function sentence(text) {
+  const said = told(text);
+  return said && said.slice(0, 1).toUpperCase() + said.slice(1) + (/[.!?)]$/.test(said) ? "" : ".");
 }
 
 /** @param {string} text */

@@ -7,7 +7,7 @@ import { Icon } from "../parts/icon.js";
 import { toast, trouble } from "../parts/toast.js";
 import { decide } from "../talk.js";
 import { clock, since, span, t } from "../text.js";
-import { told } from "../told.js";
+import { sentence } from "../told.js";
 import { readable } from "./steps.js";
 
 const deadFor = 600; // ms
@@ -53,7 +53,7 @@ export function Approval({ of: a }) {
   const left = Date.parse(a.until) - Date.now();
   return html`<section class="inset warn" aria-label=${t("Approval")}>
     <h2><${Icon} name="hand" small />${t("May Dragoman run {0}?", a.tool)}</h2>
-    <p>${told(a.why).slice(0, 1).toUpperCase() + told(a.why).slice(1)}.</p>
+    <p>${sentence(a.why)}</p>
     <pre tabindex="0" role="group" aria-label=${t("Input of {0}", a.tool)}>${readable(a.arguments)}</pre>
     ${a.length > a.arguments.length && html`<p>${t("This is the beginning of {0} characters.", a.length)}</p>`}
     ${a.mine

@@ -6,7 +6,7 @@ import { Icon } from "../parts/icon.js";
 import { State } from "../parts/state.js";
 import { may } from "../talk.js";
 import { number, since, t } from "../text.js";
-import { told } from "../told.js";
+import { sentence } from "../told.js";
 import { Linking } from "./linking.js";
 
 /** @typedef {import("../../../../../docs/openapi.js").Channel} Channel */
@@ -29,10 +29,7 @@ function condition(c) {
 
 // detailOf leaves out what the state says, and the command for what the card offers.
 /** @param {Channel} c */
-function detailOf(c) {
-  const text = told(c.linkable ? (c.detail ?? "").replace(/^needs pairing: /, "").replace(/; run: dragoman login .*$/, "") : c.detail);
-  return text && text.slice(0, 1).toUpperCase() + text.slice(1) + (/[.!?)]$/.test(text) ? "" : ".");
-}
+const detailOf = (c) => sentence(c.linkable ? (c.detail ?? "").replace(/^needs pairing: /, "").replace(/; run: dragoman login .*$/, "") : c.detail);
 
 /** @param {{of: Channel, day?: ChannelDay, changed: () => void}} props */
 export function ChannelCard({ of: c, day, changed }) {

@@ -7,6 +7,7 @@ import { lines } from "../lines.js";
 import { Button } from "../parts/button.js";
 import { QR } from "../parts/qr.js";
 import { t } from "../text.js";
+import { sentence } from "../told.js";
 
 const widest = 320; // of the code, in pixels
 const within = 300; // seconds: a page that was left open must not ask for codes for ever
@@ -71,14 +72,14 @@ export function Linking({ name, title, unlinked, changed }) {
     request.current = undefined;
     const expired = end.failure?.code === "expired";
     if (end.account) show({ kind: "idle" }, { text: t("Linked to {0}.", end.account) });
-    else show({ kind: "again", phone, expired }, expired ? { text: t("The code has expired.") } : { text: sentence(end.failure.error), bad: true });
+    else show({ kind: "again", phone, expired }, expired ? { text: t("The code has expired.") } : { text: withoutVerb(end.failure.error), bad: true });
     changed();
   };
   const leave = () => {
     show({ kind: "leave" });
     remove(path`channels/${name}/link`).then(
       ({ told }) => show({ kind: "idle" }, told ? { text: t("Logged out.") } : { text: t("Logged out here. {0} could not be reached; remove the device on the phone too, under Linked devices.", title), bad: true }),
-      (problem) => show({ kind: "idle" }, { text: "status" in problem ? sentence(problem.message) : t("Dragoman cannot be reached."), bad: true }),
+      (problem) => show({ kind: "idle" }, { text: "status" in problem ? withoutVerb(problem.message) : t("Dragoman cannot be reached."), bad: true }),
     ).then(changed);
   };
   const cancel = (/** @type {string} */ word = t("Cancel")) => html`<${Button} onClick=${reset}>${word}<//>`;
@@ -132,9 +133,6 @@ function steps({ step, name, title, unlinked, room, link, leave, show, cancel })
 /** @param {{to: string[], then: string}} props */
 const Way = ({ to, then }) => html`<p>${t("On the phone:")} ${to.map((tap, i) => html`${i > 0 && " › "}<b>${tap}</b>`)}. ${then}</p>`;
 
-// sentence is the server's, without the word for what failed, which the reader sees.
+// withoutVerb is the server's sentence without the word for what failed, which the reader sees.
 /** @param {string} text */
-function sentence(text) {
-  const rest = text.replace(/^(un)?link: /, "");
-  return rest.slice(0, 1).toUpperCase() + rest.slice(1) + (/[.!?]$/.test(rest) ? "" : ".");
-}
+const withoutVerb = (text) => sentence(text.replace(/^(un)?link: /, ""));

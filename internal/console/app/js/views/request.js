@@ -11,7 +11,7 @@ import { toast, trouble } from "../parts/toast.js";
 import { go, talkPath } from "../router.js";
 import { decide, may } from "../talk.js";
 import { clock, day, since, span, t } from "../text.js";
-import { told } from "../told.js";
+import { sentence } from "../told.js";
 import { answering, letIn, loadWaiting, putOff, shutOut, takeAlwaysBack, whole } from "../waiting.js";
 import { ended, shapeOf, useAlive } from "./approval.js";
 import { readable } from "./steps.js";
@@ -50,12 +50,6 @@ function Card({ icon, title, about, warn, note, actions, item, more = [], talkKe
  * @param {string} [at]
  */
 const about = (key, at) => html`<bdi>${nameOf(key)}</bdi> · ${t(network(netOf(key))[1])}${at && ` · ${t("{0} ago", since(at))}`}`;
-
-/** @param {string} [words] */
-function sentence(words) {
-  const said = told(words);
-  return said && said.slice(0, 1).toUpperCase() + said.slice(1).replace(/\.$/, "") + ".";
-}
 
 // Asked is a question about a call. In a talk that is read along its words come when they
 // are asked for.
