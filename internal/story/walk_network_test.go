@@ -25,6 +25,8 @@ const no = "The store is being repaired. Try again in a minute."
 // What a browser says of requests that fail, word for word.
 const (
 	unauthorised = "Failed to load resource: the server responded with a status of 401 (Unauthorized)"
+	wrong        = "Failed to load resource: the server responded with a status of 400 (Bad Request)"
+	missing      = "Failed to load resource: the server responded with a status of 404 (Not Found)"
 	conflicting  = "Failed to load resource: the server responded with a status of 409 (Conflict)"
 	unavailable  = "Failed to load resource: the server responded with a status of 503 (Service Unavailable)"
 	unreachable  = "Failed to load resource: net::ERR_CONNECTION_REFUSED"
