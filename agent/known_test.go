@@ -41,7 +41,8 @@ func TestKnownStandsBeforeTheNewestWords(t *testing.T) {
 			at = len(history)
 		}
 		words := reqs[i].Messages[at].Content
-		if known, said := strings.Index(words, want), strings.LastIndex(words, "weather")+strings.LastIndex(words, "And now?"); known < 0 || known > said {
+		said := strings.LastIndex(words, "weather") + strings.LastIndex(words, "And now?")
+		if known := strings.Index(words, want); known < 0 || known > said {
 			t.Errorf("message %d of request %d is %q, want what is known and then the person's words", at, i, words)
 		}
 	}
