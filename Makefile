@@ -57,7 +57,7 @@ test: need
 
 ## need: install what the tests need and lack
 need:
-	@.ci/need ngircd inspircd anope chromium npm postgres pgbouncer promtool
+	@.ci/need ip ngircd inspircd anope chromium npm postgres pgbouncer promtool
 	@.ci/npm aimock
 	@.ci/npm mcp
 	@.ci/npm typescript
@@ -78,7 +78,7 @@ test-clients:
 
 ## test-hands: let the assistant use what needs more than make test installs: npm's MCP servers (downloads 40 MB once)
 test-hands:
-	@.ci/need npm
+	@.ci/need ip npm
 	@.ci/npm hands
 	@set -o pipefail; DRAGOMAN_HANDS=$(CURDIR)/.cache/hands DRAGOMAN_NEED_ALL=1 \
 		go test -json -count=1 -timeout 10m -run '^TestHands' $(HANDS) | go run ./.ci/summary
