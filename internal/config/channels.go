@@ -113,7 +113,7 @@ var atTop = map[string]string{
 	"api_key":       "write model: {api_key: …}",
 }
 
-const noMCP = "servers of tools (MCP) cannot be configured yet"
+const noMCP = "write mcp: {servers: {NAME: {command: [PROGRAM, ARGUMENT]}}}, or url in the place of command"
 
 // unknown reports an unknown key, with a guess at what was meant.
 func (d *decoder) unknown(key *yaml.Node, path string, fields []field) {
@@ -126,8 +126,6 @@ func (d *decoder) unknown(key *yaml.Node, path string, fields []field) {
 		want = "it is a channel: indent it under channels"
 	} else if hint := atTop[strings.ToLower(key.Value)]; path == "" && hint != "" {
 		want = hint
-	} else if at == "mcp.servers" { // mcp has what we serve, and no servers of others
-		want = noMCP
 	} else if near := nearest(strings.ToLower(key.Value), names); near != "" {
 		want = fmt.Sprintf("did you mean %q?", near)
 	} else if place := d.elsewhere(key.Value, path); place != "" {

@@ -400,10 +400,13 @@ type Exec struct {
 	Enabled bool `yaml:"enabled" default:"false" doc:"Let the model run commands in a sandbox, each after somebody allowed it. Without network, and with the chat's folder of the workspace alone. It needs Linux 6.12 or newer with user namespaces, and Dragoman must not run as root: dragoman tries to escape at the start, and where that is possible the tool stays off and the log says why."`
 }
 
-// MCP says what other agents may do that speak the Model Context Protocol.
+// MCP says what other agents may do that speak the Model Context Protocol, and whose tools
+// the model may use.
 type MCP struct {
 	Serve bool `yaml:"serve" default:"true" doc:"Let other agents list, read and search conversations at /mcp of the page's address, by the Model Context Protocol, with the scope of their token. false: only dragoman mcp serve does, for programs of this machine."`
 	Send  bool `yaml:"send" default:"false" doc:"true also lets them write into conversations, as the person of their token."`
+	// Servers have tools for the model.
+	Servers map[string]MCPServer `yaml:"servers,omitempty" names:"mcp server"`
 }
 
 // Warnings list what is allowed but probably a mistake.

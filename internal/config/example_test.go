@@ -73,7 +73,7 @@ var examples = []string{
 	"agent.system_prompt", "agent.time_zone", "agents", "alerts.to", "approvals.approvers", "bind",
 	"heartbeat.active_hours", "heartbeat.jobs", "heartbeat.target", "heartbeat.time_zone", "hooks",
 	"http.identities", "http.identity_header", "http.identity_secret", "http.public_url", "http.token", "http.trusted_proxies",
-	"incoming_webhooks",
+	"incoming_webhooks", "mcp.servers",
 	"model.base_url", "model.encoding", "model.extra_body", "model.extra_headers", "model.fallback", "model.name", "model.others", "model.temperature",
 	"node.name", "routes", "sessions.reset.time_zone",
 }

@@ -343,8 +343,7 @@ func TestModelsWithoutPrices(t *testing.T) {
 // Keys that other programs have at the top are answered with what to write here.
 func TestKeysOfOtherPrograms(t *testing.T) {
 	for text, want := range map[string]string{
-		"mcp: {servers: {}}":   "1 mcp.servers: unknown key; servers of tools (MCP) cannot be configured yet",
-		"mcpServers: {}":       "1 mcpServers: unknown key; servers of tools (MCP) cannot be configured yet",
+		"mcpServers: {}":       "1 mcpServers: unknown key; write mcp: {servers: {NAME: {command: [PROGRAM, ARGUMENT]}}}, or url in the place of command",
 		"tools: [time]":        "1 tools: unknown key; choose tools with agent: {tools: [time, web_fetch]}",
 		"system_prompt: hello": "1 system_prompt: unknown key; write agent: {system_prompt: …}",
 		"providers: {}":        "1 providers: unknown key; there is one server: model: {base_url: …, api_key: …, name: …}",

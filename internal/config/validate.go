@@ -46,6 +46,7 @@ func (v *validator) run() {
 	v.hooks()
 	v.incomingWebhooks()
 	v.webSearch(v.c.WebSearch)
+	v.mcp()
 	v.plain("hearing.url", v.c.Hearing.URL, v.c.Hearing.APIKey.IsSet())
 	v.plain("traces.url", v.c.Traces.URL, len(v.c.Traces.Headers) > 0)
 	if v.c.Alerts.To != "" {

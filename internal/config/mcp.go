@@ -1,0 +1,125 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"dragoman/internal/lazily"
+)
+
+// MCPServer is a server whose tools the model may use, by the Model Context Protocol.
+type MCPServer struct {
+	Command    []string          `yaml:"command,flow,omitempty" repeat:"ok" doc:"A program and its arguments, started without a shell. It has the rights of the daemon's user, and no variable of the daemon but PATH. Set either command or url. docs/mcp-servers.md has examples."`
+	Env        map[string]Secret `yaml:"env,omitempty" names:"variable" doc:"Variables for the program, for example its key. They are treated as secrets."`
+	URL        string            `yaml:"url,omitempty" is:"private url" empty:"ok" doc:"Where the server is: https, or http on this machine."`
+	Token      Secret            `yaml:"token,omitempty" is:"key" empty:"ok" doc:"Sent to url, as Authorization: Bearer."`
+	Headers    map[string]Secret `yaml:"headers,omitempty" names:"header name" is:"header" empty:"ok" doc:"HTTP headers for url. Their values are treated as secrets."`
+	Protocol   string            `yaml:"protocol,omitempty" oneof:"2025-11-25 2025-06-18 2025-03-26" empty:"ok" doc:"The revision of the protocol to begin with, for an older server that does not answer to the newest. Empty: the newest, and what the server says."`
+	Enabled    bool              `yaml:"enabled" default:"true" doc:"false: the server is not used."`
+	Tools      map[string]string `yaml:"tools,omitempty" oneof:"allow ask deny" doc:"A rule for each tool, by the name that the server has for it, and for the others with \"*\". ask: a person is asked before each call. allow: only after foreign words were read. deny: the tool is not offered. Without a rule it is ask."`
+	Effects    map[string]string `yaml:"effects,omitempty" oneof:"read own out run" doc:"What calls of a tool do, by its name: read changes nothing and tells nobody anything, so nobody is asked, and it is called again after a failure. Others are out: words leave."`
+	TrustHints bool              `yaml:"trust_hints" default:"false" doc:"true believes a server that says of a tool that it only reads."`
+}
+
+// EnabledMCP are the names of the servers that are used, sorted.
+func (c *Config) EnabledMCP() (names []string) {
+	for _, name := range sortedKeys(c.MCP.Servers) {
+		if c.MCP.Servers[name].Enabled {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Where is the program or the address of the server, for people.
+func (s MCPServer) Where() string {
+	if len(s.Command) > 0 {
+		return "the program " + strings.Join(s.Command, " ")
+	}
+	return s.URL
+}
+
+// Asks says what a person is not asked about, as a part of a sentence after Where; "" if they
+// are asked about all that is more than reading.
+func (s MCPServer) Asks() (said string) {
+	var allowed []string
+	for _, tool := range sortedKeys(s.Tools) {
+		if s.Tools[tool] == ToolAllow {
+			allowed = append(allowed, tool)
+		}
+	}
+	if len(allowed) > 0 {
+		said = "; without a question: " + strings.Join(allowed, ", ")
+	}
+	if s.TrustHints {
+		said += "; it is believed which tools only read"
+	}
+	return said
+}
+
+// mcp checks the servers of tools.
+func (v *validator) mcp() {
+	for _, name := range sortedKeys(v.c.MCP.Servers) {
+		s := v.c.MCP.Servers[name]
+		at := "mcp.servers." + name
+		switch {
+		case len(s.Command) == 0 && s.URL == "":
+			v.bad(at, "has neither a command nor a url", "write command: [PROGRAM, ARGUMENT], or url: https://…")
+		case len(s.Command) > 0 && s.URL != "":
+			v.bad(at, "has both a command and a url", "write one of them")
+		case len(s.Command) > 0 && (s.Token.IsSet() || len(s.Headers) > 0):
+			v.bad(at, "has a token or headers, which only a url needs", "write env, if the program needs a key")
+		case s.URL != "" && len(s.Env) > 0:
+			v.bad(at+".env", "is only for a command", "write token or headers")
+		}
+		for header := range s.Headers {
+			if s.Token.IsSet() && strings.EqualFold(header, "Authorization") {
+				v.bad(at+".token", "is sent as Authorization, which headers has too", "write one of them")
+			}
+		}
+		if what, want := commandFlaw(s.Command); what != "" {
+			v.bad(at+".command", what, want)
+		}
+	}
+}
+
+// fetchers are programs that fetch another one and run it.
+var fetchers = []string{"npx", "bunx", "pnpx", "uvx", "pipx"}
+
+// numbered is a package or a picture of a container with the number of a version.
+var numbered = lazily.Compile(`(@|==|:)v?[0-9]`)
+
+// commandFlaw refuses commands that run whatever somebody else has published by the time of
+// the start.
+func commandFlaw(command []string) (what, want string) {
+	const install = "install it beforehand (npm install --prefix DIR PACKAGE@1.2.3), and write command: [node, DIR/node_modules/PACKAGE/…/index.js]"
+	if len(command) == 0 {
+		return "", ""
+	}
+	program := filepath.Base(command[0])
+	args := command[1:]
+	if len(args) > 0 && slices.Contains([]string{"npm exec", "npm x", "pnpm dlx", "yarn dlx", "bun x", "uv tool", "pipx run"}, program+" "+args[0]) {
+		program = "npx"
+		args = args[1:]
+	}
+	switch {
+	case strings.TrimSpace(program) == "" || program == ".":
+		return "is empty", "write a program"
+	case slices.ContainsFunc(args, func(a string) bool { return strings.HasSuffix(a, "@latest") || strings.HasSuffix(a, ":latest") }):
+		return "starts whatever is the latest version then", "write a version with a number"
+	case !slices.Contains(fetchers, program):
+		return "", ""
+	case slices.Contains(args, "-y") || slices.Contains(args, "--yes"):
+		return "fetches a program and runs it without a look", install
+	}
+	for _, arg := range args {
+		if !strings.HasPrefix(arg, "-") {
+			if numbered.Matches(arg) {
+				return "", ""
+			}
+			break
+		}
+	}
+	return "fetches a program without the number of its version", install
+}

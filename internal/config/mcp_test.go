@@ -1,0 +1,64 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMCPServers(t *testing.T) {
+	const good = "command: [node, /opt/mcp/index.js]"
+	for text, problem := range map[string]string{
+		good: "",
+		good + ", env: {API_KEY: x}, tools: {'*': ask, echo: allow}, effects: {echo: read}": "",
+		"url: 'https://tools.example/mcp', token: abc, headers: {X-Team: a}":                "",
+		"url: 'http://127.0.0.1:9000/mcp', protocol: 2025-11-25":                            "",
+		"command: [npx, '@a/server@1.2.3']":                                                 "",
+		"command: [npx, --package, '@a/server@1.2.3']":                                      "",
+		"command: [docker, run, 'tools:1.2']":                                               "",
+		"enabled: false":                                                                    "has neither a command nor a url",
+		good + ", url: 'https://a.example'":                                                 "has both a command and a url",
+		good + ", token: abc":                                                               "only a url needs",
+		good + ", protocol: '1999'":                                                         "is not a known value",
+		good + ", tools: {echo: maybe}":                                                     "is not a known value",
+		good + ", effects: {echo: none}":                                                    "is not a known value",
+		good + ", env: {'A B': x}":                                                          "is not the name of a variable",
+		"url: 'http://tools.example'":                                                       "unencrypted",
+		"url: 'https://a.example', env: {A: b}":                                             "only for a command",
+		"url: 'https://a.example', token: abc, headers: {authorization: x}":                 "which headers has too",
+		"command: [npx, -y, '@a/server@1.2.3']":                                             "without a look",
+		"command: [/usr/bin/npx, --yes, '@a/server@1.2.3']":                                 "without a look",
+		"command: [npx, '@a/server']":                                                       "without the number of its version",
+		"command: [npm, exec, '@a/server']":                                                 "without the number of its version",
+		"command: [uvx, server]":                                                            "without the number of its version",
+		"command: [uvx, server==1.2]":                                                       "",
+		"command: [npx, '@a/server@latest']":                                                "latest version",
+		"command: [docker, run, 'tools:latest']":                                            "latest version",
+		"command: ['']":                                                                     "is empty",
+	} {
+		_, err := load(t, "mcp: {servers: {files: {"+text+"}}}")
+		if problem == "" && err != nil || problem != "" && (err == nil || !strings.Contains(err.Error(), problem)) {
+			t.Errorf("{%s}: %v, want %q", text, err, problem)
+		}
+	}
+	for _, name := range []string{"Files", "a_b", "-", strings.Repeat("x", 25)} {
+		_, err := load(t, "mcp: {servers: {"+name+": {"+good+"}}}")
+		if err == nil || !strings.Contains(err.Error(), "is not the name of a server of tools") {
+			t.Errorf("the name %s: %v", name, err)
+		}
+	}
+	c, err := load(t, "mcp: {servers: {b: {"+good+", trust_hints: true}, a: {url: 'https://a.example', tools: {x: allow, y: deny}}, c: {"+good+", enabled: false}}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for _, name := range c.EnabledMCP() {
+		said += name + ": " + c.MCP.Servers[name].Where() + c.MCP.Servers[name].Asks() + "\n"
+	}
+	const want = "a: https://a.example; without a question: x\nb: the program node /opt/mcp/index.js; it is believed which tools only read\n"
+	if said != want {
+		t.Errorf("the servers are %q, want %q", said, want)
+	}
+	if _, err := load(t, c.Effective()); err != nil {
+		t.Errorf("the effective configuration does not load: %v", err)
+	}
+}
