@@ -19,7 +19,8 @@ import (
 // Options configure a [Book]. The zero value works: in private chats the person decides,
 // in others nobody does.
 type Options struct {
-	// Rules are what the configuration says about tools, by their names.
+	// Rules are what the configuration says about tools, by their names. SERVER__* is for the
+	// other tools of a server.
 	Rules map[string]Rule
 	// Approvers decide in shared chats: identities like "telegram:42".
 	Approvers []string
@@ -89,6 +90,18 @@ func policyOf(o Options) string {
 	}
 	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
 	return hex.EncodeToString(sum[:8])
+}
+
+// ruleOf is what the configuration says about a tool.
+func (o *Options) ruleOf(tool string) Rule {
+	if rule, said := o.Rules[tool]; said {
+		return rule
+	}
+	server, _, borrowed := strings.Cut(tool, "__")
+	if !borrowed {
+		return RuleDefault
+	}
+	return o.Rules[server+"__*"]
 }
 
 // tell logs and tells what became of a record. Neither has the arguments of the call.

@@ -274,6 +274,15 @@ func TestCases(t *testing.T) {
 		{name: "arguments that are there twice", given: func(w *world) { w.call.Args = `{"url":"a","URL":"b"}` }, first: "error: not run: actions: read arguments: an argument is there twice"},
 		{name: "arguments that are no object", given: func(w *world) { w.call.Args = `[1]` }, first: "error: not run: actions: read arguments: they are not one JSON object"},
 		{name: "two objects", given: func(w *world) { w.call.Args = `{} {}` }, first: "error: not run: actions: read arguments: they are not one JSON object"},
+		{name: "a tool of a server, by a rule for all of its tools", given: func(w *world) {
+			w.o.Rules = map[string]actions.Rule{"mail__*": actions.RuleAsk, "mail__list": actions.RuleDeny}
+			w.call.Tool = "mail__send"
+			w.call.Origins = nil
+		}, then: yes, want: "run"},
+		{name: "a tool of a server, by a rule of its own", given: func(w *world) {
+			w.o.Rules = map[string]actions.Rule{"mail__*": actions.RuleAsk, "mail__list": actions.RuleDeny}
+			w.call.Tool = "mail__list"
+		}, first: "error: not run: the configuration forbids this tool"},
 		{name: "always, after foreign words", then: func(w *world) { w.gives(ann, actions.AllowAlways, actions.NotAlways) }, want: "ask"},
 		{name: "always, of a clean call", given: withAsk, then: func(w *world) { w.gives(ann, actions.AllowAlways, actions.Decided) }, want: "run"},
 		{name: "always, for another turn after /new", given: withAsk, then: func(w *world) {

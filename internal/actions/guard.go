@@ -78,7 +78,7 @@ func (g *Guard) Decide(ctx context.Context, p agent.Proposal) (agent.Decision, e
 		return agent.Decision{Say: fmt.Sprintf(sayUnreadable, err)}, nil
 	}
 	s := Situation{
-		Effect: p.Effect, Rule: g.b.o.Rules[p.Tool], Tainted: len(p.Taint) > 0, Nobody: g.t.Nobody,
+		Effect: p.Effect, Rule: g.b.o.ruleOf(p.Tool), Tainted: len(p.Taint) > 0, Nobody: g.t.Nobody,
 		Weighty: weighty(p.Tool, values, p.Earlier, g.t.Nobody),
 	}
 	verdict := Judge(s)
