@@ -88,6 +88,9 @@ type Options struct {
 	// change, must not change one that it has returned, and must be safe for concurrent
 	// use. Nil: there are none.
 	More func(ctx context.Context) []Tool
+	// Missing says to the model, after the input of a turn, which of such tools it lacks now;
+	// "" if none. Nil: it is not told.
+	Missing func(ctx context.Context) string
 	// Personas returns the persona that a conversation's settings name, nil if there is none
 	// of that name: always the same pointer, until the persona changes. It must be safe for
 	// concurrent use. Nil: there are none.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"dragoman/agent"
+	"dragoman/sessions"
 )
 
 // A turn has the tools that there are when it begins, until it ends.
@@ -51,5 +52,26 @@ func TestWrongToolsAreLeftOut(t *testing.T) {
 	run(t, a, turnOf("go"))
 	if got := offeredIn(m.requests()[0]); got != "good__one time" || len(own.calls()) != 1 {
 		t.Errorf("the request offers %q, and ours ran %d times", got, len(own.calls()))
+	}
+}
+
+// The model learns which tools it lacks, once a turn, also if that is run again. A caller who
+// keeps the messages gets no note among them.
+func TestMissingTools(t *testing.T) {
+	m := newScript(t, call("c1 time {}"), say("one"), say("two"), say("three"))
+	a := newAgent(t, m, agent.Options{Missing: func(context.Context) string { return "[files cannot be used]" }}, newCounter("time"))
+	res := run(t, a, turnOf("go"))
+	if len(res.Messages) != 5 || res.Messages[1].Content != "[files cannot be used]" || !res.Messages[1].Synthetic {
+		t.Errorf("the turn's messages are %+v", res.Messages)
+	}
+	again := turnOf("go")
+	again.Steps = []sessions.Step{{Kind: sessions.StepNote, Message: &res.Messages[1]}}
+	if res := run(t, a, again); len(res.Messages) != 3 {
+		t.Errorf("after a restart they are %+v", res.Messages)
+	}
+	theirs := turnOf("go")
+	theirs.Given = &agent.Given{}
+	if res := run(t, a, theirs); len(res.Messages) != 2 {
+		t.Errorf("with a caller who keeps them they are %+v", res.Messages)
 	}
 }

@@ -151,6 +151,9 @@ func (a *Agent) newRun(ctx context.Context, t *Turn) (*run, error) {
 // that a turn replayed from the journal continues like one that was never
 // interrupted.
 func (r *run) loop(ctx context.Context) (Result, error) {
+	if err := r.tellMissing(ctx); err != nil {
+		return Result{}, err
+	}
 	for {
 		if err := stopped(ctx); err != nil {
 			return Result{}, err
@@ -326,6 +329,19 @@ func (r *run) addNote(ctx context.Context, text string) error {
 	m := sessions.Message{Role: sessions.RoleUser, Content: text, Synthetic: true}
 	r.stamp(&m)
 	return r.appendStep(ctx, sessions.Step{Kind: sessions.StepNote, Message: &m})
+}
+
+// tellMissing tells the model in a new turn which tools it lacks. A caller who keeps the
+// messages would keep the note, too, and is told nothing.
+func (r *run) tellMissing(ctx context.Context) error {
+	if r.a.opts.Missing == nil || len(r.t.Steps) > 0 || r.t.Given != nil {
+		return nil
+	}
+	note := r.a.opts.Missing(ctx)
+	if note == "" {
+		return nil
+	}
+	return r.addNote(ctx, note)
 }
 
 // steer appends messages that arrived while the turn ran. The caller has journaled
