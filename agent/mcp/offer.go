@@ -119,7 +119,7 @@ func (l *link) offer(known *pinned) (list []agent.Tool) {
 		return nil
 	}
 	for _, t := range known.tools {
-		if !slices.Contains(l.Denied, t.Own) && l.changeOf(t) == "" {
+		if (l.May == nil || l.May(t.Own)) && l.changeOf(t) == "" {
 			list = append(list, newTool(l, t))
 		}
 	}

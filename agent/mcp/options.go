@@ -28,8 +28,8 @@ type Server struct {
 	Effects map[string]agent.Effect
 	// TrustHints believes a server that says of a tool that it only reads.
 	TrustHints bool
-	// Denied are the tools' own names that are never offered.
-	Denied []string
+	// May reports whether the tool of that own name may be offered. Nil: all may.
+	May func(own string) bool
 }
 
 // Notes is the store, as far as pins need it. The comments at engine.Store are the contract.

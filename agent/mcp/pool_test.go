@@ -154,7 +154,7 @@ func TestAServer(t *testing.T) {
 	t.Setenv("OUR_SECRET", "hidden")
 	s := scene(t, "banner")
 	s.Effects = map[string]agent.Effect{"double": agent.EffectRead}
-	s.Denied = []string{"die"}
+	s.May = func(own string) bool { return own != "die" }
 	p := open(t, &notes{}, mcp.Options{}, s)
 	if got, want := offered(t, p), "scene__double scene__env"; got != want {
 		t.Fatalf("offered are %q, want %q", got, want)
