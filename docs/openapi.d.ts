@@ -1052,6 +1052,8 @@ export interface Status {
   started?: string;
   state_dir?: string;
   store?: string;
+  /** ToolServers say in lines how the servers of tools are, by MCP. */
+  tool_servers?: (string)[];
   turns: number;
   /** of Unsent, possibly sent already */
   unknown?: number;

@@ -111,6 +111,7 @@ func (d *Daemon) buildAgent() (*agent.Agent, error) {
 		return nil, err
 	}
 	o.More = d.lent.Tools
+	o.Missing = d.missingTools
 	ag, err := agent.New(d.models.Main, offered, o)
 	if err != nil {
 		return nil, fmt.Errorf("app: %w", err)
@@ -201,9 +202,6 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 	}
 	return list, nil
 }
-
-// sources are what lends tools beside the built-in ones.
-func (d *Daemon) sources() []toolbox.Source { return nil }
 
 // mayOffer reports whether the configuration offers the tool of that name.
 func (d *Daemon) mayOffer(name string) bool {

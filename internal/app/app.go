@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/agent/mcp"
 	"dragoman/agent/toolbox"
 	"dragoman/agent/tools"
 	"dragoman/channels"
@@ -109,6 +110,7 @@ type Daemon struct {
 	health    *health.Watch
 	models    *llm.Models
 	personas  *personas.Set
+	mcp       *mcp.Pool // nil: no server of tools is configured
 	lent      *toolbox.Lent
 	agent     *agent.Agent
 	channels  *adapters
@@ -298,6 +300,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	}
 	d.reminders = d.newReminders()
 	d.personas = d.newPersonas()
+	d.openMCP()
 	if d.agent, err = d.buildAgent(); err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ func (d *Daemon) newBook() *actions.Book {
 	for name, rule := range builtinRules {
 		rules[name] = rule
 	}
+	addMCPRules(d.cfg, rules)
 	for name, rule := range d.cfg.Agent.Tools.Rules() {
 		rules[name] = actions.Rule(rule)
 	}

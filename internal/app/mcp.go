@@ -1,0 +1,139 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"dragoman/agent"
+	"dragoman/agent/mcp"
+	"dragoman/agent/toolbox"
+	"dragoman/internal/actions"
+	"dragoman/internal/api"
+	"dragoman/internal/config"
+)
+
+// homesName is the folder with HOME of each program that is a server of tools.
+const homesName = "mcp"
+
+// others names the tools of a server that have no rule of their own.
+const others = "*"
+
+// openMCP makes the pool of servers of tools; there is none without one in the configuration.
+// It starts none of them.
+func (d *Daemon) openMCP() {
+	var servers []mcp.Server
+	for _, name := range d.cfg.EnabledMCP() {
+		servers = append(servers, serverOf(name, d.cfg.MCP.Servers[name]))
+	}
+	if len(servers) == 0 {
+		return
+	}
+	d.mcp = mcp.New(servers, d.store, mcp.Options{Version: d.opts.Version, Home: d.state.File(homesName), Logger: d.log})
+	d.onClose("the servers of tools", d.mcp.Close)
+}
+
+func serverOf(name string, c config.MCPServer) mcp.Server {
+	s := mcp.Server{
+		Name: name, Command: c.Command, URL: c.URL, Protocol: c.Protocol, TrustHints: c.TrustHints,
+		Env: map[string]string{}, Headers: map[string]string{}, Effects: map[string]agent.Effect{},
+		May: func(own string) bool { return ruleOf(c, own) != config.ToolDeny },
+	}
+	for key, value := range c.Env {
+		s.Env[key] = value.Reveal()
+	}
+	for key, value := range c.Headers {
+		s.Headers[key] = value.Reveal()
+	}
+	if c.Token.IsSet() {
+		s.Headers["Authorization"] = "Bearer " + c.Token.Reveal()
+	}
+	for own, effect := range c.Effects {
+		s.Effects[own] = agent.Effect(effect)
+	}
+	return s
+}
+
+// ruleOf is what the configuration of a server says about its tool of that name.
+func ruleOf(c config.MCPServer, own string) string {
+	for _, name := range []string{own, others} {
+		if rule := c.Tools[name]; rule != "" {
+			return rule
+		}
+	}
+	return config.ToolAsk
+}
+
+// addMCPRules adds the rules of servers for their tools, by the names that the model knows.
+func addMCPRules(cfg *config.Config, rules map[string]actions.Rule) {
+	for _, name := range cfg.EnabledMCP() {
+		c := cfg.MCP.Servers[name]
+		rules[name+"__"+others] = actions.Rule(ruleOf(c, others))
+		for own, rule := range c.Tools {
+			if own != others {
+				rules[mcp.ToolName(name, own)] = actions.Rule(rule)
+			}
+		}
+	}
+}
+
+// sources are what lends tools beside the built-in ones.
+func (d *Daemon) sources() []toolbox.Source {
+	if d.mcp == nil {
+		return nil
+	}
+	return []toolbox.Source{d.mcp}
+}
+
+// missingTools says to the model which servers' tools it lacks in a turn that begins; "" if
+// none.
+func (d *Daemon) missingTools(ctx context.Context) string {
+	if d.mcp == nil {
+		return ""
+	}
+	var said []string
+	for _, m := range d.mcp.Missing(ctx) {
+		said = append(said, m.Server+" ("+m.Why+")")
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return "[The tools of these servers cannot be used in this turn: " + strings.Join(said, "; ") + ". If the person wants something of them, say so.]"
+}
+
+var _ = feature(func(cfg *config.Config, d *Daemon) (list []api.Feature) {
+	names := cfg.EnabledMCP()
+	if len(names) == 0 {
+		return []api.Feature{{Name: "mcp", State: api.FeatureOff, Says: "the model has no tools of servers: set mcp.servers"}}
+	}
+	if d == nil || d.mcp == nil {
+		for _, name := range names {
+			c := cfg.MCP.Servers[name]
+			list = append(list, api.Feature{Name: "mcp " + name, State: api.FeatureOn, Says: c.Where() + c.Asks()})
+		}
+		return list
+	}
+	for _, s := range d.mcp.Status(context.Background()) { // what was read from the store a moment ago, mostly
+		list = append(list, d.serverFeature(s))
+	}
+	return list
+})
+
+// serverFeature says how a server is, and what is wrong with it.
+func (d *Daemon) serverFeature(s mcp.Status) api.Feature {
+	f := api.Feature{Name: "mcp " + s.Server, State: api.FeatureOn}
+	said := []string{fmt.Sprintf("%s, %d tools", s.State, s.Tools)}
+	if s.Since.IsZero() {
+		said = []string{string(s.State) + ", nothing was accepted yet"}
+	}
+	if s.Why != "" {
+		f.State = api.FeatureFailing
+		said = append(said, s.Why)
+	}
+	if len(s.Waiting) > 0 {
+		f.State = api.FeatureFailing
+		said = append(said, fmt.Sprintf("new or changed tools are not offered (%s): %s", strings.Join(s.Waiting, ", "), d.opts.Command("mcp accept "+s.Server)))
+	}
+	f.Says = strings.Join(append(said, s.Odd...), "; ")
+	return f
+}
