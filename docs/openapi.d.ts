@@ -1052,8 +1052,6 @@ export interface Status {
   started?: string;
   state_dir?: string;
   store?: string;
-  /** ToolServers say in lines how the servers of tools are, by MCP. */
-  tool_servers?: (string)[];
   turns: number;
   /** of Unsent, possibly sent already */
   unknown?: number;
@@ -1107,6 +1105,58 @@ export interface ToolCall {
   arguments: string;
   id: string;
   name: string;
+}
+/** ToolListed is a tool of a server, compared with what was accepted. */
+export interface ToolListed {
+  /** Before and Now are JSON: what was accepted, and what it says now. */
+  before?: string;
+  /** Change is new, changed, gone, or left out: it is as it was accepted. */
+  change?: string;
+  description?: string;
+  /** by which the model knows it */
+  name: string;
+  now?: string;
+  /** its server does */
+  own: string;
+}
+/** ToolReport is what a test of a server found. */
+export interface ToolReport {
+  /** Digest stands for all of Tools: whoever accepts them says what they have read. */
+  digest?: string;
+  dropped?: (string)[];
+  errors?: (string)[];
+  /** Odd says what was left out, and Dropped and Errors are the last lines that its program wrote beside messages: foreign words. */
+  odd?: (string)[];
+  /** how it calls itself */
+  program?: string;
+  /** its revision */
+  protocol?: string;
+  server: string;
+  tools: (ToolListed)[];
+  /** Why says why it does not work; "": it does. */
+  why?: string;
+}
+/** ToolServer is a server of tools as lists show it. */
+export interface ToolServer {
+  name: string;
+  /** Since is when its first tools were accepted. */
+  since?: string;
+  /** State is idle (the next call starts it), starting, running, failed, or stopped if no daemon runs. */
+  state: string;
+  /** Tools are offered, and Waiting are new or changed ones that nobody has accepted. */
+  tools: number;
+  waiting?: (string)[];
+  /** Where is its program or its address. */
+  where: string;
+  /** it failed */
+  why?: string;
+}
+/** Page is one page of a list. */
+export interface ToolServerPage {
+  /** never null */
+  data: (ToolServer)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
 }
 /** Trouble is why calls of a model fail, until one succeeds. */
 export interface Trouble {
@@ -2018,6 +2068,30 @@ export interface Operations {
       person?: string;
     };
     answer: MadeToken;
+  };
+  /** The servers of tools of `mcp.servers`. */
+  "GET /tool-servers": {
+    answer: ToolServerPage;
+  };
+  /** Accepts what a server of tools lists now, if its digest is that of a test which you have read. */
+  "POST /tool-servers/{name}/accept": {
+    path: {
+      name: string;
+    };
+    body: {
+      /** of a ToolReport */
+      digest: string;
+    };
+    answer: void;
+  };
+  /** Starts a server of tools, and compares what it lists with what was accepted. */
+  "POST /tool-servers/{name}/test": {
+    path: {
+      name: string;
+    };
+    body: {
+    };
+    answer: ToolReport;
   };
   /** What you have used, by day. */
   "GET /usage": {

@@ -69,6 +69,8 @@ type Options struct {
 	Approvals Approvals
 	// Budgets are those of limits.budgets. Nil: there are none.
 	Budgets Budgets
+	// ToolServers are those of mcp.servers. Nil: there are none.
+	ToolServers ToolServers
 	// Callers takes calls of webhooks. Nil: no daemon runs.
 	Callers Callers
 	// Reads decides who may read what. Nil: only the operator at the socket reads, and

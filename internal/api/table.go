@@ -271,6 +271,18 @@ var (
 		Method: post, Path: "/approvals/{id}", Scope: people.Chat, Within: callWithin, Act: "approval",
 		Doc: "Answers a question, if you may decide it. Whoever runs Dragoman may everywhere, with the scope operate. A second answer changes nothing, and is told what was decided.",
 	}, (*server).decide}
+	ListToolServers = Verb[None, Page[ToolServer]]{Spec{
+		Method: get, Path: "/tool-servers", Scope: people.Operate, Within: callWithin,
+		Doc: "The servers of tools of `mcp.servers`.",
+	}, (*server).toolServers}
+	TestToolServer = Verb[ToolServerName, ToolReport]{Spec{
+		Method: post, Path: "/tool-servers/{name}/test", Scope: people.Admin, Within: callWithin, Act: "mcp test",
+		Doc: "Starts a server of tools, and compares what it lists with what was accepted.",
+	}, (*server).testToolServer}
+	AcceptTools = Order[AcceptedTools]{Spec{
+		Method: post, Path: "/tool-servers/{name}/accept", Scope: people.Admin, Within: callWithin, Act: "mcp accept",
+		Doc: "Accepts what a server of tools lists now, if its digest is that of a test which you have read.",
+	}, (*server).acceptTools}
 	ListStandings = Verb[OptionalKey, Page[Standing]]{Spec{
 		Method: get, Path: "/standings", Scope: people.Chat, Within: callWithin,
 		Doc: "The calls that are always allowed, in conversations that you may read.",
@@ -436,7 +448,7 @@ var table = []Route{
 	PutPrompt.route(), EditMessage.route(), GiveFeedback.route(), TakeFeedbackBack.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),
 	ListFacts.route(), Forget.route(), Correct.route(), PinFact.route(), UnpinFact.route(), UndoMemory.route(),
 	ListQueue.route(), ShowQueue.route(), RetryQueue.route(), DropQueue.route(),
-	ListApprovals.route(), ReadApproval.route(), AnswerApproval.route(), ListStandings.route(), RevokeStanding.route(),
+	ListApprovals.route(), ReadApproval.route(), AnswerApproval.route(), ListStandings.route(), RevokeStanding.route(), ListToolServers.route(), TestToolServer.route(), AcceptTools.route(),
 	ListJobs.route(), ListOccurrences.route(), RunJob.route(), PauseJob.route(), ResumeJob.route(),
 	MakeReminder.route(), ChangeReminder.route(), CancelReminder.route(), RestoreReminder.route(),
 	ListPairings.route(), ApprovePairing.route(), RefusePairing.route(), Unpair.route(),

@@ -78,6 +78,7 @@ func adminOf(ctx context.Context, cfg *config.Config, who storage.Caller, state 
 	}
 	d.beats.idle = true
 	d.reminders = d.newReminders()
+	d.openMCP()
 	d.links = linking.New(func(name string) (channels.Linker, error) { return onlyLinkable(cfg, name) })
 	d.hooks = hooks.New(hooksOf(cfg), hooks.Options{Store: d.store, Hold: d.store.Hold})
 	running, end := context.WithCancel(context.Background())

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"dragoman/agent/agenttest"
+	"dragoman/agent/mcp/mcptest"
 	"dragoman/channels"
 	"dragoman/docs"
 	"dragoman/internal/api"
@@ -369,6 +371,7 @@ func TestDescribed(t *testing.T) {
 	}
 	d.send(c, "POST", "/records", records) // they were joined into another conversation
 	d.describedApprovals()
+	d.describedToolServers()
 	for name := range d.operations {
 		if !d.tried[name] && !strings.Contains(strings.Join(refusedHere, ","), name) {
 			t.Errorf("%s never succeeded: add a row with a request of it to described()", name)
@@ -392,6 +395,25 @@ func (d *description) describedApprovals() {
 	d.send(c, "POST", "/approvals/"+question, `{"answer": "always"}`)
 	standing := d.first(d.send(c, "GET", "/standings?key=web:default", ""))
 	d.send(c, "DELETE", "/conversations/web:default/standings/"+standing, "")
+}
+
+// describedToolServers does what operators do with servers of tools.
+func (d *description) describedToolServers() {
+	d.t.Helper()
+	server := httptest.NewServer(mcptest.Handler(mcptest.Good[0]))
+	defer server.Close()
+	r := newPlace(d.t, "mcp: {servers: {good: {url: '"+server.URL+"'}}}\n").run()
+	c := r.overSocket()
+	var report api.ToolReport
+	err := json.Unmarshal([]byte(d.send(c, "POST", "/tool-servers/good/test", "{}")), &report)
+	if err != nil || len(report.Tools) == 0 || report.Tools[0].Name == "" {
+		d.t.Errorf("the test of a server says %+v, %v", report, err)
+	}
+	d.send(c, "POST", "/tool-servers/good/accept", `{"digest": "other"}`)
+	d.send(c, "POST", "/tool-servers/good/accept", `{"digest": "`+report.Digest+`"}`)
+	if list := d.send(c, "GET", "/tool-servers", ""); !strings.Contains(list, `"since"`) {
+		d.t.Errorf("after it was accepted, the servers are %s", list)
+	}
 }
 
 // first is the id of the first of a list.

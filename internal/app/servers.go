@@ -248,6 +248,9 @@ func (d *Daemon) verbs() http.Handler {
 		Notes: d.store, Files: filesOf(d.files), Tokens: d.tokens, Directory: d.people, Reads: d.reads, Jobs: jobs{d.beats, d.reminders, d}, Reminders: jobs{d.beats, d.reminders, d}, Info: d.info, Events: d.events.Publish, Audit: auditLog(d.state), Eraser: d.eraser, Phones: d.links, Logger: d.log,
 	}
 	o.Budgets = budgets{d}
+	if d.mcp != nil {
+		o.ToolServers = toolServers{d}
+	}
 	if d.metrics != nil { // nil: a command without a daemon
 		o.Served = d.metrics.APIRequest
 	}
