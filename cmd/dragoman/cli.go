@@ -30,7 +30,7 @@ type cli struct {
 	People     peopleCmd     `cmd:"" help:"Say which identities on several networks are one person."`
 	Token      tokenCmd      `cmd:"" help:"Make, list, renew and revoke tokens for the page, programs and other people."`
 	Console    consoleCmd    `cmd:"" help:"Print a link that opens the page once, as the operator."`
-	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Let another agent read conversations, by the Model Context Protocol."`
+	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Other agents that read conversations, and servers of tools for the model: the Model Context Protocol."`
 	Login      loginCmd      `cmd:"" help:"Link a WhatsApp channel to a phone."`
 	Logout     logoutCmd     `cmd:"" help:"Forget the account that a WhatsApp channel is linked to."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for bash, zsh or fish."`

@@ -10,7 +10,10 @@ import (
 
 // mcpCmd is "dragoman mcp".
 type mcpCmd struct {
-	Serve mcpServeCmd `cmd:"" help:"Serve the agent that started this command, on standard input and output."`
+	Serve  mcpServeCmd  `cmd:"" help:"Serve the agent that started this command, on standard input and output."`
+	List   mcpListCmd   `cmd:"" help:"List the servers whose tools the model may use, and what is wrong with them."`
+	Test   mcpTestCmd   `cmd:"" help:"Start one of them, and list its tools."`
+	Accept mcpAcceptCmd `cmd:"" help:"Show which tools of a server are new or have changed, and have them offered."`
 }
 
 // mcpServeCmd is "dragoman mcp serve". Other agents start it and talk to it over its

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"dragoman/internal/api"
+	"dragoman/sessions"
+)
+
+// mcpListCmd is "dragoman mcp list".
+type mcpListCmd struct {
+	jsonFlag
+}
+
+// Run lists the servers of tools.
+func (k *mcpListCmd) Run(e *env, c *cli) error {
+	return listPage(e, c, k.JSON, api.ListToolServers, api.None{}, func(p api.Page[api.ToolServer]) {
+		if len(p.Data) == 0 {
+			e.say("No server of tools is configured. mcp.servers is for them: docs/mcp-servers.md.")
+		}
+		for _, s := range p.Data {
+			e.say("%s: %s, %s", s.Name, s.State, sessions.Printable(s.Where))
+			if s.Since.IsZero() {
+				e.say("  nothing of it was accepted yet: the first list of its tools will be")
+			} else {
+				e.say("  %s offered, accepted first %s", count(s.Tools, "tools are", "tool is"), e.when(s.Since))
+			}
+			if s.Why != "" {
+				e.say("  %s", sessions.Printable(s.Why))
+			}
+			if len(s.Waiting) > 0 {
+				e.say("  new or changed, and not offered: %s; %s shows them", strings.Join(s.Waiting, ", "), e.command("mcp accept", s.Name))
+			}
+		}
+	})
+}
+
+// mcpTestCmd is "dragoman mcp test".
+type mcpTestCmd struct {
+	Server string `arg:"" help:"The name of a server in mcp.servers."`
+	jsonFlag
+}
+
+// Run starts a server, and shows what it lists.
+func (k *mcpTestCmd) Run(e *env, c *cli) error {
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		r, err := e.testServer(ctx, a, k.Server)
+		if err != nil {
+			return err
+		}
+		if k.JSON {
+			return e.json(r)
+		}
+		e.sayReport(r)
+		if r.Why != "" {
+			return fmt.Errorf("%s cannot be used: %s", k.Server, sessions.Printable(r.Why))
+		}
+		return nil
+	})
+}
+
+func (e *env) testServer(ctx context.Context, a *api.Client, name string) (api.ToolReport, error) {
+	r, err := api.TestToolServer.Call(ctx, a, api.ToolServerName{Name: name})
+	if errors.Is(err, sessions.ErrNotFound) {
+		return r, plainErrorf(nil, "mcp.servers has no %s, or it is not enabled; %s shows all", oneLine(name), e.command("mcp list"))
+	}
+	return r, err
+}
+
+// sayReport says what a server is and lists. All of it is foreign words.
+func (e *env) sayReport(r api.ToolReport) {
+	if r.Why == "" {
+		e.say("%s works: %s, revision %s of the protocol.", r.Server, sessions.Printable(r.Program), r.Protocol)
+	}
+	for _, t := range r.Tools {
+		change := ""
+		if t.Change != "" {
+			change = " (" + t.Change + ")"
+		}
+		e.say("  %s%s: %s", t.Name, change, sessions.Printable(t.Description))
+	}
+	for _, odd := range r.Odd {
+		e.say("  %s", sessions.Printable(odd))
+	}
+	for _, line := range r.Dropped {
+		e.say("  it wrote to its standard output, which is for messages: %s", sessions.Printable(line))
+	}
+	for _, line := range r.Errors {
+		e.say("  it wrote: %s", sessions.Printable(line))
+	}
+}
+
+// mcpAcceptCmd is "dragoman mcp accept".
+type mcpAcceptCmd struct {
+	Server string `arg:"" help:"The name of a server in mcp.servers."`
+	Yes    bool   `short:"y" help:"Do not ask."`
+}
+
+// Run shows what has changed, and accepts it after a yes.
+func (k *mcpAcceptCmd) Run(e *env, c *cli) error {
+	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
+		r, err := e.testServer(ctx, a, k.Server)
+		if err != nil {
+			return err
+		}
+		if r.Why != "" {
+			return fmt.Errorf("%s cannot be used: %s", k.Server, sessions.Printable(r.Why))
+		}
+		changes := 0
+		for _, t := range r.Tools {
+			if t.Change != "" {
+				changes++
+				e.sayChange(t)
+			}
+		}
+		for _, odd := range r.Odd {
+			e.say("%s", sessions.Printable(odd))
+		}
+		if changes == 0 && len(r.Odd) == 0 {
+			e.say("Nothing has changed: all %s accepted.", count(len(r.Tools), "tools are", "tool is"))
+			return nil
+		}
+		if err := e.confirm(k.Yes, "Shall the model be offered what "+k.Server+" lists now?"); err != nil {
+			return err
+		}
+		if err := api.AcceptTools.Call(ctx, a, api.AcceptedTools{Name: k.Server, Digest: r.Digest}); err != nil {
+			return err
+		}
+		e.say("%s: %s accepted.", k.Server, count(len(r.Tools), "tools are", "tool is"))
+		return nil
+	})
+}
+
+// sayChange shows a tool before and after, line by line: what was taken away with "-", what
+// came with "+".
+func (e *env) sayChange(t api.ToolListed) {
+	e.say("%s is %s:", t.Name, t.Change)
+	before, now := indented(t.Before), indented(t.Now)
+	for _, line := range before {
+		if !has(now, line) {
+			e.say("  - %s", sessions.Printable(line))
+		}
+	}
+	for _, line := range now {
+		if !has(before, line) {
+			e.say("  + %s", sessions.Printable(line))
+		}
+	}
+}
+
+func has(lines []string, line string) bool {
+	for _, one := range lines {
+		if strings.TrimSuffix(one, ",") == strings.TrimSuffix(line, ",") {
+			return true
+		}
+	}
+	return false
+}
+
+// indented are the lines of JSON; none of "".
+func indented(text string) []string {
+	var b bytes.Buffer
+	if text == "" || json.Indent(&b, []byte(text), "", "  ") != nil {
+		return nil
+	}
+	return strings.Split(b.String(), "\n")
+}
