@@ -57,8 +57,11 @@ var (
 	errOutput = errors.New("it printed more than 64 MiB")
 )
 
+// places are where commands look for programs.
+const places = "/usr/bin:/bin:/usr/sbin:/sbin"
+
 // environment is all that a command finds there.
-var environment = []string{"PATH=/usr/bin:/bin:/usr/sbin:/sbin", "HOME=/tmp", "TMPDIR=/tmp", "LANG=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1"}
+var environment = []string{"PATH=" + places, "HOME=/tmp", "TMPDIR=/tmp", "LANG=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1"}
 
 // commands has a place for each command that may run.
 var commands = make(chan struct{}, MostCommands)
@@ -93,49 +96,65 @@ func Exec(ctx context.Context, c Command) (Result, error) {
 	return Result{Output: out.String(), Code: code}, nil
 }
 
-// inside runs this program's helper in namespaces of its own, and returns the exit code of
-// what the helper became.
+// inside is insideOf of something without input, whose output and errors go to out.
 func inside(ctx context.Context, dir string, out io.Writer, args ...string) (int, error) {
-	attr, err := namespaces()
+	ended, err := insideOf(ctx, dir, streams{nil, out, out}, args...)
 	if err != nil {
 		return 0, err
 	}
+	return ended.ExitCode(), nil
+}
+
+// streams are those of a process.
+type streams struct {
+	in        io.Reader
+	out, said io.Writer // if they are the same, both get one pipe
+}
+
+// insideOf runs this program's helper in namespaces of its own, and returns how that which the
+// helper became has ended.
+func insideOf(ctx context.Context, dir string, s streams, args ...string) (*os.ProcessState, error) {
+	attr, err := namespaces()
+	if err != nil {
+		return nil, err
+	}
 	program, err := self()
 	if err != nil {
-		return 0, fmt.Errorf("sandbox: find this program: %w", err)
+		return nil, fmt.Errorf("sandbox: find this program: %w", err)
 	}
 	told, tells, err := os.Pipe()
 	if err != nil {
-		return 0, fmt.Errorf("sandbox: make a pipe: %w", err)
+		return nil, fmt.Errorf("sandbox: make a pipe: %w", err)
 	}
 	defer told.Close()
 	child := exec.CommandContext(ctx, program)
 	child.Args = append([]string{"dragoman"}, args...)
 	child.Env = environment
 	child.Dir = dir
-	child.Stdout = out
-	child.Stderr = out // the same writer: os/exec gives both one pipe
+	child.Stdin = s.in
+	child.Stdout = s.out
+	child.Stderr = s.said
 	child.ExtraFiles = []*os.File{tells}
 	child.SysProcAttr = attr
 	child.WaitDelay = time.Second
 	err = child.Start()
 	tells.Close()
 	if err != nil {
-		return 0, Closed(fmt.Sprintf("the system does not allow a namespace for its user (%v)", err))
+		return nil, Closed(fmt.Sprintf("the system does not allow a namespace for its user (%v)", err))
 	}
 	said, readErr := io.ReadAll(io.LimitReader(told, mostSaid))
 	err = child.Wait()
 	switch {
 	case len(said) > 0:
-		return 0, Closed(said)
+		return nil, Closed(said)
 	case readErr != nil:
-		return 0, fmt.Errorf("sandbox: hear from the helper: %w", readErr)
+		return nil, fmt.Errorf("sandbox: hear from the helper: %w", readErr)
 	case errors.Is(err, exec.ErrWaitDelay):
-		return 0, errors.New("sandbox: something outlived its command")
+		return nil, errors.New("sandbox: something outlived its command")
 	case child.ProcessState == nil:
-		return 0, fmt.Errorf("sandbox: wait for a command: %w", err)
+		return nil, fmt.Errorf("sandbox: wait for a command: %w", err)
 	}
-	return child.ProcessState.ExitCode(), nil
+	return child.ProcessState, nil
 }
 
 // ends keeps the beginning and the end of what is written, [MostShown] bytes together.

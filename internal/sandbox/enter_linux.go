@@ -7,6 +7,8 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"unsafe"
@@ -17,11 +19,24 @@ import (
 // leastLandlock is the oldest Landlock that keeps signals and abstract sockets in.
 const leastLandlock = 6
 
-// Limits of each process of a command.
-var commandLimits = []struct {
+// processLimit is a limit that each process has.
+type processLimit struct {
 	what int
 	most uint64
-}{
+}
+
+// programLimits are those of a program that reads a foreign file, beside the processor's time.
+var programLimits = []processLimit{
+	{unix.RLIMIT_CORE, 0},
+	{unix.RLIMIT_MEMLOCK, 0},
+	{unix.RLIMIT_NOFILE, 64},
+	{unix.RLIMIT_FSIZE, 0},
+	{unix.RLIMIT_NPROC, 256}, // of all processes together
+	{unix.RLIMIT_AS, programMemory},
+}
+
+// commandLimits are those of each process of a command.
+var commandLimits = []processLimit{
 	{unix.RLIMIT_CORE, 0},
 	{unix.RLIMIT_MEMLOCK, 0},
 	{unix.RLIMIT_NOFILE, 256},
@@ -57,7 +72,8 @@ func namespaces() (*syscall.SysProcAttr, error) {
 // enter is the helper: it locks its own process in and becomes the command. It does not
 // return if args are a helper's.
 func enter(args []string) {
-	if len(args) != 3 || args[1] != commandWord && args[1] != probeWord {
+	program := len(args) >= 4 && args[1] == programWord
+	if !program && (len(args) != 3 || args[1] != commandWord && args[1] != probeWord) {
 		return
 	}
 	// All that follows binds one thread, the one that becomes the command.
@@ -67,31 +83,42 @@ func enter(args []string) {
 		fmt.Fprintln(os.Stderr, "dragoman: "+args[1]+" is for Dragoman itself")
 		os.Exit(exitSaid)
 	}
-	err := confine()
+	err := confine(program)
 	if err == nil && args[1] == probeWord {
 		fmt.Print(strings.Join(probe(), "\n"))
 		os.Exit(0)
 	}
-	if err == nil {
-		err = become("/bin/sh", "sh", "-c", args[2])
+	switch {
+	case err != nil:
+	case program:
+		err = becomeProgram(args[2], args[3:])
+	default:
+		err = become(commandLimits, "/bin/sh", "sh", "-c", args[2])
 	}
 	_, _ = unix.Write(toldFile, []byte(err.Error()))
 	os.Exit(exitSaid)
 }
 
-// confine locks this thread in. What needs rights comes first, then they are given up.
-func confine() error {
+// confine locks this thread in: a program may write nowhere, anything else in its folder.
+// What needs rights comes first, then they are given up.
+func confine(program bool) error {
+	places := commandPlaces
+	attr := uint64(0)
+	if program {
+		places = programPlaces
+		attr = unix.MOUNT_ATTR_RDONLY
+	}
 	for _, step := range []struct {
 		what string
 		do   func() error
 	}{
 		{"offer itself to the killer of processes", func() error { return os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) }},
 		{"name the machine", func() error { return unix.Sethostname([]byte("sandbox")) }},
-		{"make its root", makeRoot},
+		{"make its root", func() error { return makeRoot(attr) }},
 		{"close files", func() error { return unix.CloseRange(toldFile, ^uint(0)>>32, unix.CLOSE_RANGE_CLOEXEC) }},
 		{"give up rights", dropRights},
 		{"refuse new rights", func() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }},
-		{"ask Landlock", landlock},
+		{"ask Landlock", func() error { return landlock(places) }},
 		{"filter system calls", filterCalls},
 	} {
 		if err := step.do(); err != nil {
@@ -122,9 +149,18 @@ func dropRights() error {
 	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
 }
 
+// becomeProgram becomes args[0], which gets so many seconds of the processor.
+func becomeProgram(seconds string, args []string) error {
+	n, err := strconv.ParseUint(seconds, 10, 8)
+	if err != nil {
+		return err
+	}
+	return become(append(slices.Clone(programLimits), processLimit{unix.RLIMIT_CPU, n}), args[0], args...)
+}
+
 // become sets the limits and replaces this program. Go's runtime dies of these limits now
 // and then, so nothing is allocated after the first of them.
-func become(path string, args ...string) error {
+func become(limits []processLimit, path string, args ...string) error {
 	file, err := unix.BytePtrFromString(path)
 	if err != nil {
 		return err
@@ -137,7 +173,7 @@ func become(path string, args ...string) error {
 	if err != nil {
 		return err
 	}
-	for _, l := range commandLimits {
+	for _, l := range limits {
 		r := unix.Rlimit{Cur: l.most, Max: l.most}
 		_, _, errno := unix.RawSyscall6(unix.SYS_PRLIMIT64, 0, uintptr(l.what), uintptr(unsafe.Pointer(&r)), 0, 0, 0)
 		if errno != 0 {

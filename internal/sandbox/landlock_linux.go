@@ -18,9 +18,20 @@ const (
 	makesOther = unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO
 )
 
+// Where a command may write, and where a program may.
+var (
+	commandPlaces = map[string]uint64{
+		"/":     mayRead,
+		"/dev":  mayUse,
+		"/tmp":  mayAll &^ makesDev,
+		"/work": mayAll &^ makesDev &^ makesOther,
+	}
+	programPlaces = map[string]uint64{"/": mayRead, "/dev": mayUse}
+)
+
 // landlock binds this thread a second time to what its root holds: no TCP, and no signal or
 // abstract socket to others.
-func landlock() error {
+func landlock(places map[string]uint64) error {
 	attr := unix.LandlockRulesetAttr{
 		Handled_access_fs:  mayAll,
 		Handled_access_net: unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP,
@@ -31,12 +42,7 @@ func landlock() error {
 		return errno
 	}
 	defer unix.Close(int(rules))
-	for path, may := range map[string]uint64{
-		"/":     mayRead,
-		"/dev":  mayUse,
-		"/tmp":  mayAll &^ makesDev,
-		"/work": mayAll &^ makesDev &^ makesOther,
-	} {
+	for path, may := range places {
 		file, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"os"
 	"runtime/debug"
 	"syscall"
 
@@ -41,4 +42,13 @@ func limit() error {
 		}
 	}
 	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+}
+
+// mostResident is the most memory that a process has had.
+func mostResident(ended *os.ProcessState) int64 {
+	usage, ok := ended.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	return int64(usage.Maxrss) << 10
 }

@@ -20,3 +20,6 @@ func limit() error {
 	debug.SetMemoryLimit(96 << 20)
 	return nil
 }
+
+// mostResident is not known.
+func mostResident(*os.ProcessState) int64 { return 0 }

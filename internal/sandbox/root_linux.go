@@ -16,7 +16,7 @@ import (
 // seen is what a command finds of this machine, if it is there. Links stay links.
 var seen = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
-	"/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
+	"/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
 }
 
 // devices are what it finds in /dev.
@@ -35,14 +35,14 @@ type tree struct {
 }
 
 // makeRoot replaces the root of this process: a small file system in memory, with what a
-// command needs, the working folder as /work, and an empty /tmp. Everything is opened before
-// anything is mounted, so no mount hides a folder below it.
-func makeRoot() error {
+// command needs, the working folder as /work, with more attributes, and an empty /tmp.
+// Everything is opened before anything is mounted, so no mount hides a folder below it.
+func makeRoot(more uint64) error {
 	unix.Umask(0o022)
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
 	}
-	work, err := copyMount(".", "work", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	work, err := copyMount(".", "work", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|more)
 	if err != nil {
 		return fmt.Errorf("the working folder: %w", err)
 	}

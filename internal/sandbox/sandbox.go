@@ -38,11 +38,14 @@
 //	the caller's context ends         the context's cause; all of it is killed
 //	the daemon dies                   the kernel kills all of it
 //
+// [Read] runs an installed program on a foreign file in the same way, without a folder: it
+// can write nothing but its output, and has less time and memory.
+//
 // Not bounded: the memory of all processes together, and the bytes in the folder. There is
 // no /proc inside. Root is refused, because no limit of processes binds root.
 //
-// Goroutines: [Run] and [Exec] have those of os/exec, which end before they return. Both may
-// be called from several.
+// Goroutines: [Run], [Read] and [Exec] have those of os/exec, which end before they return.
+// All may be called from several.
 package sandbox
 
 import (
@@ -167,12 +170,16 @@ type output struct {
 	b       bytes.Buffer
 	most    int
 	quietly bool
+	full    func() // called before such an error; nil: nothing is
 }
 
 func (o *output) Write(p []byte) (int, error) {
 	keep := min(len(p), o.most-o.b.Len())
 	o.b.Write(p[:keep])
 	if keep < len(p) && !o.quietly {
+		if o.full != nil {
+			o.full()
+		}
 		return keep, errors.New("sandbox: more than it may write")
 	}
 	return len(p), nil
