@@ -9,36 +9,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"dragoman/internal/sandbox"
+	"dragoman/internal/testkit"
 )
 
-// nobody is a user without rights.
-const nobody = 65534
-
-// asUser lets the test go on as an ordinary user: where it runs as root, which no command
-// may, it runs the same test once more as nobody, and says false.
+// asUser is [testkit.AsUser].
 func asUser(t *testing.T) bool {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		return true
-	}
-	again := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
-	again.Dir = "/"
-	again.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/tmp"}
-	again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	out, err := again.CombinedOutput()
-	t.Logf("as an ordinary user:\n%s", out)
-	if err != nil {
-		t.Fail()
-	}
-	if strings.Contains(string(out), "--- SKIP") {
-		t.Skip("skipped there")
-	}
-	return false
+	return testkit.AsUser(t, "/")
 }
 
 // workFolder is a folder for commands. The test is skipped where they cannot run.

@@ -3,12 +3,10 @@ package story_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"dragoman/channels"
@@ -36,19 +34,7 @@ func asUser(t *testing.T) bool {
 			t.Fatal(err)
 		}
 	}
-	again := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
-	again.Dir = place
-	again.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=/tmp", builtBinary + "=" + binary}
-	again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	out, err := again.CombinedOutput()
-	t.Logf("as an ordinary user:\n%s", out)
-	if err != nil {
-		t.Fail()
-	}
-	if strings.Contains(string(out), "--- SKIP") {
-		t.Skip("skipped there")
-	}
-	return false
+	return testkit.AsUser(t, place, builtBinary+"="+binary)
 }
 
 // A command waits for a yes, runs, and its output comes back. What it sees of the machine is
