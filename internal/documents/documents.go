@@ -1,6 +1,8 @@
 // Package documents reads the text of office documents and books: docx, pptx, xlsx,
 // odt, ods, odp and epub. It is our own reader over zip and XML, because what there is
-// weighs megabytes and trusts its input.
+// weighs megabytes and trusts its input. For PDFs it is not: no reader in Go finds more than
+// half of the words, so [PDF] and [Scans] understand what poppler's programs say, which the
+// caller runs where they can do no harm.
 //
 // The promise: a document is known by its content, never by its name. Its text comes
 // as a person would read it from top to bottom: headings, paragraphs, tables (cells
@@ -19,6 +21,7 @@
 //	it is larger than the limits       ErrTooLarge, with what was read before
 //	more text than the limit           ErrCut, with the text until there
 //	writing fails                      the writer's error
+//	a PDF cannot be read               a [Sentence]; what was read before is kept, with a line
 //
 // Goroutines: none. [Read] may be called from several.
 //
@@ -27,6 +30,7 @@ package documents
 
 import (
 	"archive/zip"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -65,6 +69,8 @@ type Limits struct {
 	Text    int64 // bytes of text
 }
 
+const zipHead = "PK\x03\x04"
+
 // Usual are the limits for files that people send: books and reports are far below.
 var Usual = Limits{
 	Entries: 10_000,
@@ -73,6 +79,12 @@ var Usual = Limits{
 	Piece:   1 << 20,
 	Depth:   1_000,
 	Text:    4 << 20,
+}
+
+// Is reports whether a file that begins with head may be a document. Those of offices and
+// books are archives (ZIP), or what old programs and passwords make of them.
+func Is(head []byte) bool {
+	return bytes.HasPrefix(head, []byte(zipHead)) || bytes.HasPrefix(head, []byte(oleHead)) || IsPDF(head)
 }
 
 // reader turns one kind into text.
@@ -156,7 +168,7 @@ func open(r io.ReaderAt, size int64, limits Limits) (*archive, error) {
 	switch begin := string(head[:n]); {
 	case begin == oleHead:
 		return nil, oleError(r, size)
-	case n < 4 || begin[:4] != "PK\x03\x04":
+	case n < 4 || begin[:4] != zipHead:
 		return nil, ErrKind
 	}
 	z, err := zip.NewReader(r, size)
