@@ -60,7 +60,7 @@ func PDF(ctx context.Context, run Poppler) (string, error) {
 	case errors.Is(err, ErrCut):
 		_ = note(&text, "The document goes on; its first %d MB of text are here.", Usual.Text>>20)
 	case len(empty) == len(pages):
-		return "", sentence("is a PDF of %s without text: a scan or drawings. ask for the text", pagesWord(len(pages)))
+		return "", sentence("is a PDF of %s without text: a scan or drawings. A model that sees is shown the first %d as pictures with its message; otherwise ask for the text", pagesWord(len(pages)), MostScans)
 	case len(empty) > 0:
 		_ = note(&text, "Pages without text, perhaps pictures: %s.", listPages(empty))
 	}
