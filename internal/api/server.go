@@ -48,6 +48,8 @@ type Options struct {
 	// Approve lets a person in and tells them. Nil: Store does it, and the
 	// person is not told.
 	Approve func(ctx context.Context, code string, now time.Time) (sessions.Pairing, error)
+	// Features say what is on. Nil: no daemon runs.
+	Features func() []Feature
 	// Figures has those of the last hour, and of the channels' last day. Nil: no daemon runs.
 	Figures Figuring
 	// Models are those that a prompt may name, the usual one first. Nil: no daemon runs.

@@ -36,10 +36,8 @@ type Info struct {
 	Channels    map[string]ChannelStatus `json:"channels,omitempty"`
 	Policy      []string                 `json:"policy,omitempty"`
 	// Agents say in lines which personas are bound where.
-	Agents []string `json:"agents,omitempty"`
-	// Features say what is on in a running daemon, and why the rest is not; by name.
-	Features []Feature `json:"features,omitempty"`
-	Warnings []string  `json:"warnings,omitempty"`
+	Agents   []string `json:"agents,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
 	// Refused is the last reload, if it was refused, so that an older configuration
 	// counts.
 	Refused *RefusedReload `json:"refused_reload,omitempty"`
@@ -72,6 +70,8 @@ type Status struct {
 	Info
 	// Problem is why the store cannot write, or "".
 	Problem string `json:"problem,omitempty"`
+	// Features say what is on in a running daemon, and why the rest is not; by name.
+	Features []Feature `json:"features,omitempty"`
 	// Nodes are those that share the store, if several can.
 	Nodes []Node `json:"nodes,omitempty"`
 	// QueueCounts are nil if the store cannot be read.
@@ -114,6 +114,9 @@ func (s *server) status(ctx context.Context, _ None) (Status, error) {
 	// include what it finds.
 	counts, failed := s.Store.Stats(ctx)
 	now := Status{Info: s.Info()}
+	if s.Features != nil {
+		now.Features = s.Features()
+	}
 	if err := s.Store.Check(ctx); err != nil {
 		now.Problem = plain.Reason(err)
 	}

@@ -271,6 +271,7 @@ func (d *Daemon) verbs() http.Handler {
 		o.Configuration = d.configuration
 		o.Stopping = d.stopping
 		o.Channels = d.listChannels
+		o.Features = func() []api.Feature { return features(d.cfg, d) }
 		o.Approve, o.Ask = d.gateway.ApprovePairing, d.ask
 		if d.files != nil {
 			o.Uploads = d.files
@@ -318,7 +319,6 @@ func (d *Daemon) infoRunning(i *api.Info) {
 		i.Channels[name] = api.ChannelStatusOf(status)
 	}
 	i.Model = d.models.Main.Name()
-	i.Features = features(d.cfg, d)
 	if t, _ := d.models.Trouble(); t != nil {
 		i.ModelTrouble = new(api.Trouble(*t))
 	}
