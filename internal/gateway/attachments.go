@@ -76,6 +76,9 @@ func (g *Gateway) fetch(ctx context.Context, all ...*channels.Inbound) error {
 		}
 	}
 	_ = files.Wait() // never fails
+	for _, m := range all {
+		g.showPages(limited, m)
+	}
 	return ctx.Err()
 }
 

@@ -98,6 +98,8 @@ type Options struct {
 	Media Media
 	// Listener is nil where voice messages are not written down.
 	Listener Listener
+	// Pager shows scans. Nil: nothing does.
+	Pager Pager
 	// Events receives each event. Nil: nobody listens.
 	Events Events
 	// Keep, if not nil, returns notes that are stored in the commit of a turn, by which
