@@ -27,6 +27,8 @@ type Attachments interface {
 
 // Documents reads what is in files that are not text themselves.
 type Documents interface {
+	// Is reports whether a file that begins with head may be a document.
+	Is(head []byte) bool
 	// Text returns the text of a document. The error is a sentence that follows the
 	// document's name, for the model.
 	Text(ctx context.Context, document io.Reader) (string, error)
@@ -54,7 +56,7 @@ func ReadAttachment(files Attachments, documents Documents) agent.Tool {
 	r := &attachmentReader{files, documents}
 	return newReader(agent.Spec{
 		Name:        sessions.AttachmentTool,
-		Description: "Read a text, office document or book that was sent in this conversation, in pages.",
+		Description: "Read a text, PDF, office document or book that was sent in this conversation, in pages.",
 		Origin:      sessions.OriginFile,
 		Keep:        30,
 		Chat:        true,
@@ -91,7 +93,7 @@ func (r *attachmentReader) page(ctx context.Context, k channels.Key, file string
 		return "", attachmentError(label, err)
 	}
 	head = head[:n]
-	if isDocument(head) {
+	if r.documents.Is(head) {
 		text, err := r.documents.Text(ctx, NewAttachmentReader(r.files, k, file))
 		if err != nil {
 			return "", fmt.Errorf("%s (%s) %w", label, channels.SizeText(size), err)
@@ -131,12 +133,6 @@ func attachmentError(label string, err error) error {
 	return fmt.Errorf("%s cannot be read just now", label)
 }
 
-// isDocument: the file that begins with head may be an office document or a book. They
-// are archives (ZIP), or what old programs and passwords make of them.
-func isDocument(head []byte) bool {
-	return bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"))
-}
-
 // documentPage cuts a page out of a document's text. Each page reads the whole document
 // again: that takes some hundredths of a second, and keeps nothing.
 func documentPage(name, text string, offset int64, limit int) (string, error) {
@@ -174,7 +170,6 @@ func (p *parts) Read(b []byte) (int, error) {
 
 // kinds are types of files that are not text, by their first bytes.
 var kinds = []struct{ begin, is string }{
-	{"%PDF-", "is a PDF, a kind that cannot be read yet; ask for the text of it"},
 	{"{\\rtf", "is a rich text document (RTF), a kind that cannot be read yet; ask for plain text"},
 	{"\xff\xfe", "is UTF-16 text, which cannot be read; ask for it as UTF-8"},
 	{"\xfe\xff", "is UTF-16 text, which cannot be read; ask for it as UTF-8"},

@@ -1,6 +1,7 @@
 package tools_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,10 @@ type paper struct {
 	text string
 	err  error
 	read *string
+}
+
+func (p paper) Is(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("%PDF-")) || bytes.HasPrefix(head, []byte("\xd0\xcf\x11"))
 }
 
 func (p paper) Text(_ context.Context, document io.Reader) (string, error) {
@@ -78,7 +83,7 @@ func TestReadAttachment(t *testing.T) {
 		"telegram:7 notes.txt": "# Today\nmilk\n", "telegram:7 empty.bin": "", "telegram:7 bom.csv": "\uFEFFa;b\n",
 		"telegram:7 main.bin": "package main\n", "telegram:7 page.html": "<!doctype html><p>hello", "telegram:7 x.json": `{"a": 1}`,
 		"telegram:7 picture.svg": `<?xml version="1.0"?><svg/>`,
-	}, nil)
+	}, paper{})
 	for file, want := range map[string]string{
 		"telegram_7/notes.txt": "# Today\nmilk\n", "notes.txt": "# Today\nmilk\n", " file telegram_7/notes.txt] ": "# Today\nmilk\n",
 		`[document "profile x.txt", text/plain, 2 kB, file telegram_7/notes.txt]`: "# Today\nmilk\n",
@@ -101,7 +106,7 @@ func TestReadAttachment(t *testing.T) {
 // A file that is not text is refused with its type and what to do, whatever its name.
 func TestReadAttachmentSaysWhatItCannotRead(t *testing.T) {
 	for content, want := range map[string]string{
-		"%PDF-1.7\n%\xe2\xe3":                         "is a PDF, a kind that cannot be read yet",
+		"%PDF-1.7\n%\xe2\xe3":                         "is locked",
 		"PK\x03\x04\x14\x00\x06\x00":                  "(8 bytes) is locked",
 		"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\x00":        "is locked",
 		`{\rtf1\ansi hello}`:                          "is a rich text document",
@@ -125,7 +130,7 @@ func TestReadAttachmentSaysWhatItCannotRead(t *testing.T) {
 
 // Only files of the asking conversation can be read, and none without a conversation.
 func TestReadAttachmentOfOthers(t *testing.T) {
-	read := tools.ReadAttachment(sent{"telegram:8 a.txt": "a secret", "telegram:7 gone.txt": "x"}, nil)
+	read := tools.ReadAttachment(sent{"telegram:8 a.txt": "a secret", "telegram:7 gone.txt": "x"}, paper{})
 	for _, file := range []string{"telegram_8/a.txt", "a.txt", "../telegram_8/a.txt", "/etc/passwd", "telegram_7/../telegram_8/a.txt", "a.txt\x00"} {
 		refuse(t, read, m{"file": file}, "there is no file")
 	}
@@ -138,7 +143,7 @@ func TestReadAttachmentOfOthers(t *testing.T) {
 // A large file comes in pages that add up to the file.
 func TestReadAttachmentInPages(t *testing.T) {
 	content := strings.Repeat("größe und länge\n", 12<<20/18)
-	read := tools.ReadAttachment(sent{"telegram:7 a.txt": content}, nil)
+	read := tools.ReadAttachment(sent{"telegram:7 a.txt": content}, paper{})
 	var whole strings.Builder
 	offset, pages := 0, 0
 	for offset < len(content) {

@@ -179,8 +179,9 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 		return nil, err
 	}
 	d.commands = d.runner()
+	d.foreign = d.newForeign()
 	box, err := toolbox.New(tools.Builtin(tools.Needs{
-		Search: search, Exec: d.commands, Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Documents: foreign{d.log}, Reminders: d.reminders,
+		Search: search, Exec: d.commands, Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Documents: d.foreign, Reminders: d.reminders,
 		Messages: d.messages(),
 		Zone:     zoneOf(d.cfg.Agent.TimeZone), Now: time.Now,
 	}))

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -20,20 +21,41 @@ func RunChild() {
 }
 
 // foreign lets children read what people sent.
-type foreign struct{ log *slog.Logger }
+type foreign struct {
+	log *slog.Logger
+	// closed says why no program of others can be locked in here; "" if one can.
+	closed func() string
+}
 
 // mostText leaves room for the line after a text that was cut.
 const mostText = 5 << 20
 
+// Is implements the tools' Documents.
+func (foreign) Is(head []byte) bool { return documents.Is(head) }
+
 // Text implements the tools' Documents.
 func (f foreign) Text(ctx context.Context, document io.Reader) (string, error) {
-	text, err := sandbox.Run(ctx, documentWork, document, mostText)
+	whole := bufio.NewReader(document)
+	head, _ := whole.Peek(headOfPDF) // a file that cannot be read fails again below
+	if documents.IsPDF(head) {
+		text, err := documents.PDF(ctx, f.poppler(func() io.Reader { return whole }))
+		return text, f.plainly(ctx, err)
+	}
+	text, err := sandbox.Run(ctx, documentWork, whole, mostText)
+	return string(text), f.plainly(ctx, err)
+}
+
+// plainly is err for the model: what is ours to know is in the log.
+func (f foreign) plainly(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
 	if said, ok := errors.AsType[sandbox.Said](err); ok {
-		return "", said
+		return said
 	}
-	if err != nil && ctx.Err() == nil {
-		f.log.Warn("a document could not be read", "err", err)
-		return "", errors.New("cannot be read: it needs more memory or time than a document may, or breaks its reader")
+	if said, ok := errors.AsType[documents.Sentence](err); ok {
+		return said
 	}
-	return string(text), err
+	f.log.Warn("a document could not be read", "err", err)
+	return errors.New("cannot be read: it needs more memory or time than a document may, or breaks its reader")
 }
