@@ -57,7 +57,7 @@ test: need
 
 ## need: install what the tests need and lack
 need:
-	@.ci/need ip ngircd inspircd anope chromium npm postgres pgbouncer promtool
+	@.ci/need ip ngircd inspircd anope chromium npm postgres pgbouncer promtool pdftotext
 	@.ci/npm aimock
 	@.ci/npm mcp
 	@.ci/npm typescript

@@ -64,7 +64,7 @@ func librarian(x *agenttest.Exchange) {
 
 // shownIn counts the pictures of a request.
 func shownIn(r *agenttest.Request) int {
-	return bytes.Count(r.Body, []byte(`"image_url":{"url":"data:image/png;base64,`))
+	return bytes.Count(r.Body, []byte(`"image_url":{"url":"data:image/`))
 }
 
 type fields = map[string]any
