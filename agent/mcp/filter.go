@@ -16,8 +16,8 @@ const (
 	maxFrame = 1 << 20
 	// maxDepth bounds how deep a message may be nested: decoders take memory for each level.
 	maxDepth = 100
-	// progressPerSecond is how many notes of progress are passed on.
-	progressPerSecond = 20
+	// unaskedPerSecond is how many notes and questions of a server are passed on.
+	unaskedPerSecond = 20
 )
 
 // What ends a connection. A server's own words are in none of them.
@@ -29,13 +29,13 @@ var (
 
 // filter passes on the lines of a program's stdout that may be messages. Others, such as a
 // banner, are kept for the operator: the library would end the connection. Notes for a log
-// are dropped, because a server may send thousands.
+// are dropped, and others if there are too many, because a server may send thousands.
 type filter struct {
 	in      *bufio.Reader
 	dropped *tail
 	rest    []byte // of the line that is being read
 	err     error
-	passes  progressLimit
+	passes  unaskedLimit
 
 	mu  sync.Mutex
 	why error // what ended it: see failure
@@ -128,36 +128,32 @@ func tooDeep(message []byte) bool {
 	return false
 }
 
-// progressLimit drops notifications of which there are too many.
-type progressLimit struct {
+// unaskedLimit drops what a server says and asks by itself, if that is too much: the library
+// keeps a place for each.
+type unaskedLimit struct {
 	second time.Time
 	count  int
 }
 
-// passes reports whether a message is passed on.
-func (l *progressLimit) passes(message []byte) bool {
-	if !bytes.Contains(message, []byte("notifications/")) {
-		return true
-	}
+// passes reports whether a message is passed on. Answers always are.
+func (l *unaskedLimit) passes(message []byte) bool {
 	var head struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
 	}
-	if json.Unmarshal(message, &head) != nil || head.ID != nil {
-		return true // the library says what is wrong with it
-	}
-	switch head.Method {
-	case "notifications/message":
+	switch {
+	case json.Unmarshal(message, &head) != nil || head.Method == "":
+		return true // of what is no message the library says what is wrong with it
+	case head.Method == "notifications/message" && head.ID == nil:
 		return false
-	case "notifications/progress":
-	default:
-		return true
 	}
-	if now := time.Now(); now.Sub(l.second) >= time.Second {
-		l.second, l.count = now, 0
+	now := time.Now()
+	if now.Sub(l.second) >= time.Second {
+		l.second = now
+		l.count = 0
 	}
 	l.count++
-	return l.count <= progressPerSecond
+	return l.count <= unaskedPerSecond
 }
 
 // tail keeps the last lines of something that a server wrote. It is safe for concurrent use.
