@@ -23,7 +23,7 @@
 //	it does not answer server/discover      the error names the setting protocol
 //	it does not end                         its whole process group is killed after 1 s
 //	it lists without an end                 cut at 300 tools or 20 pages
-//	10,000 notifications                    counted; none is kept
+//	10,000 notes or questions               20 a second are heard; over HTTP the answer ends
 //	it asks the person, or the model        at most 3 questions a call; never the model
 //	a result that breaks its schema         passed on, with a mark
 //	a redirect                              not followed

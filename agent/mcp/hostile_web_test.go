@@ -60,9 +60,10 @@ var hostileWeb = []misbehaving{
 	{name: "hang", work: noAnswer},
 	{name: "ids", work: "."},
 	{name: "line", work: "."},
-	{name: "notes", work: flood},
+	{name: "notes", work: "too many events"},
 	{name: "odd-parts", work: "done"},
+	{name: "requests", work: "too many events|" + noAnswer},
 	{name: "progress", work: noAnswer},
-	{name: "storm", work: flood},
+	{name: "storm", work: "too many events"},
 	{name: "samples", work: notAsked},
 }

@@ -62,7 +62,7 @@ func (c *live) failure() error {
 	} else if c.bodies != nil {
 		err = c.bodies.failure()
 	}
-	for _, known := range []error{errFrame, errDepth, errJSON, errBody} {
+	for _, known := range []error{errFrame, errDepth, errJSON, errBody, errLines} {
 		if errors.Is(err, known) {
 			return known
 		}

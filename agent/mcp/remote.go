@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,8 +14,15 @@ import (
 // maxStream bounds all that one stream of events may bring. One event may have maxFrame.
 const maxStream = 16 << 20
 
-// errBody ends the reading of an answer.
-var errBody = fmt.Errorf("it sent more than %d KiB", maxFrame>>10)
+// maxLines bounds the lines of such a stream. An event has two to four, and the library keeps
+// a place for each; a question of the server is even answered by a request.
+const maxLines = 2000
+
+// What ends the reading of an answer.
+var (
+	errBody  = fmt.Errorf("it sent more than %d KiB", maxFrame>>10)
+	errLines = errors.New("it sent too many events in one answer")
+)
 
 // remote is the client for a server with an address. A redirect is not followed: it would
 // lead the headers, and whoever asks, to a place that nobody configured.
@@ -42,14 +50,14 @@ func newTransport() *http.Transport {
 type bounded struct {
 	via     http.RoundTripper
 	headers map[string]string
-	tooMuch atomic.Bool // an answer was, since somebody asked
+	why     atomic.Pointer[error] // the reading of an answer ended, since somebody asked
 }
 
 // failure is what was wrong with an answer since the last call of it, which the library may
 // not pass on.
 func (b *bounded) failure() error {
-	if b.tooMuch.Swap(false) {
-		return errBody
+	if why := b.why.Swap(nil); why != nil {
+		return *why
 	}
 	return nil
 }
@@ -64,32 +72,40 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	most := int64(maxFrame)
+	lines := maxFrame // as many as it likes
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" {
 		most = maxStream
+		lines = maxLines
 	}
 	if resp.ContentLength > most {
 		_ = resp.Body.Close()
-		b.tooMuch.Store(true)
+		b.why.Store(&errBody)
 		return nil, errBody
 	}
-	resp.Body = &limitedBody{resp.Body, b, most}
+	resp.Body = &limitedBody{resp.Body, b, most, lines}
 	return resp, nil
 }
 
 // limitedBody fails where io.LimitReader would end as if that were all.
 type limitedBody struct {
 	io.ReadCloser
-	of   *bounded
-	left int64
+	of    *bounded
+	left  int64
+	lines int
 }
 
 func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		b.of.tooMuch.Store(true)
+		b.of.why.Store(&errBody)
 		return 0, errBody
+	}
+	if b.lines <= 0 {
+		b.of.why.Store(&errLines)
+		return 0, errLines
 	}
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
+	b.lines -= bytes.Count(p[:n], []byte("\n"))
 	return n, err
 }
 
