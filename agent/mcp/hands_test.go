@@ -16,16 +16,6 @@ import (
 	"dragoman/sessions"
 )
 
-// npmServer is the main file of one of npm's servers, which make test-hands installs.
-func npmServer(t *testing.T, name string) (node, file string) {
-	t.Helper()
-	folder := os.Getenv("DRAGOMAN_HANDS")
-	if folder == "" {
-		t.Skip("make test-hands installs npm's servers and runs this")
-	}
-	return testkit.Need(t, "node"), filepath.Join(folder, "node_modules/@modelcontextprotocol/server-"+name, "dist/index.js")
-}
-
 // handsPool is a pool with the patience that people have.
 func handsPool(t *testing.T, servers ...mcp.Server) *mcp.Pool {
 	t.Helper()
@@ -73,21 +63,20 @@ func everything(t *testing.T, pool *mcp.Pool) {
 // npm's server for tests of clients, over its pipe.
 func TestHandsEverything(t *testing.T) {
 	t.Parallel()
-	node, file := npmServer(t, "everything")
-	everything(t, handsPool(t, mcp.Server{Name: "everything", Command: []string{node, file}}))
+	everything(t, handsPool(t, mcp.Server{Name: "everything", Command: testkit.Hands(t, "everything")}))
 }
 
 // The same over HTTP, where it has sessions.
 func TestHandsEverythingWeb(t *testing.T) {
 	t.Parallel()
-	node, file := npmServer(t, "everything")
+	command := testkit.Hands(t, "everything")
 	address := testkit.FreeAddress(t)
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	cmd := exec.CommandContext(ctx, node, file, "streamableHttp")
+	cmd := exec.CommandContext(ctx, command[0], command[1], "streamableHttp")
 	cmd.Env = append(os.Environ(), "PORT="+port)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -112,12 +101,10 @@ func TestHandsEverythingWeb(t *testing.T) {
 // Files and a memory, as people use them, at once.
 func TestHandsFilesAndMemory(t *testing.T) {
 	t.Parallel()
-	node, files := npmServer(t, "filesystem")
-	_, memory := npmServer(t, "memory")
 	folder := t.TempDir()
 	pool := handsPool(t,
-		mcp.Server{Name: "files", Command: []string{node, files, folder}},
-		mcp.Server{Name: "memory", Command: []string{node, memory}, Env: map[string]string{"MEMORY_FILE_PATH": filepath.Join(folder, "memory.jsonl")}},
+		mcp.Server{Name: "files", Command: append(testkit.Hands(t, "filesystem"), folder)},
+		mcp.Server{Name: "memory", Command: testkit.Hands(t, "memory"), Env: map[string]string{"MEMORY_FILE_PATH": filepath.Join(folder, "memory.jsonl")}},
 	)
 	note := filepath.Join(folder, "note.txt")
 	use(t, pool, "files__write_file", `{"path":"`+note+`","content":"tulips"}`, "Successfully")
