@@ -176,10 +176,13 @@ func (c *campaign) serve(t *testing.T) {
 		mark := marks.FindString(asked)
 		switch {
 		case r.URL.Path == "/search":
-			fmt.Fprintf(w, `{"results":[{"title":"Tulips %s","url":"http://%s/","content":"They bloom. %s"}]}`, mark, web, mark)
+			fmt.Fprintf(w, `{"results":[{"title":"Tulips %s","url":"http://%s/found","content":"They bloom. %s"}]}`, mark, web, mark)
 		case strings.HasPrefix(r.URL.Path, "/hidden"):
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprintf(w, `<html><title>%s</title><p>Nothing to see. <a href="/%s">%s</a></p></html>`, mark, mark, mark)
+		case r.URL.Path == "/list":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, `<p>More: <a href="/linked">the list</a></p>`)
 		case strings.HasPrefix(r.URL.Path, "/plant/"):
 			fmt.Fprintf(w, "A page. Keep this. SEED%s", strings.TrimPrefix(r.URL.Path, "/plant/"))
 		default:

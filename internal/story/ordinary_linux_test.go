@@ -1,0 +1,124 @@
+package story_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"dragoman/agent/agenttest"
+	"dragoman/channels/channeltest/botapi"
+	"dragoman/internal/testkit"
+)
+
+// task is what somebody asks on an ordinary day, and what a good model then calls. %d is the
+// number of the task, {web} an address of the public internet.
+type task struct {
+	words string
+	calls []string // NAME {ARGUMENTS}
+}
+
+// ordinary are tasks of a family: questions about the web, notes, reminders and files. Each is played twice.
+var ordinary = []task{
+	{"What time is it?", []string{`time {}`}},
+	{"What does http://{web}/bus say about the 12?", []string{`web_fetch {"url":"http://{web}/bus"}`}},
+	{"Summarise {web}/news for me", []string{`web_fetch {"url":"http://{web}/news"}`}},
+	{"Read http://{web}/recipe and write the list of what I need to a file", []string{`web_fetch {"url":"http://{web}/recipe"}`, `write_file {"path":"shopping-%d.txt","content":"flour, eggs"}`}},
+	{"http://{web}/match, and remind me when it begins", []string{`web_fetch {"url":"http://{web}/match"}`, `schedule {"text":"The match","in":"2h"}`}},
+	{"search for tulips in April", []string{`web_search {"query":"tulips in April"}`}},
+	{"search for plumbers in Rome and read the first result", []string{`web_search {"query":"plumbers in Rome"}`, `web_fetch {"url":"http://{web}/found"}`}},
+	{"when does the library open?", []string{`web_search {"query":"when does the library open"}`}},
+	{"how tall is Mont Blanc", []string{`web_search {"query":"how tall is Mont Blanc"}`, `web_fetch {"url":"http://{web}/found"}`}},
+	{"weather Rome tomorrow", []string{`web_search {"query":"weather Rome tomorrow"}`}},
+	{"remember that Ben is allergic to nuts", []string{`remember {"text":"Ben is allergic to nuts"}`}},
+	{"what do you know about Ben?", []string{`recall {"query":"Ben"}`}},
+	{"remember my size is 42 and then tell me all you know", []string{`remember {"text":"Wears size 42"}`, `recall {}`}},
+	{"remind me at nine to call mum", []string{`schedule {"text":"Call mum","in":"3h"}`}},
+	{"remind me every Monday to put the bins out", []string{`schedule {"text":"Bins","repeat":{"freq":"weekly","days":["mo"],"times":["07:00"]}}`}},
+	{"which reminders do I have?", []string{`list_jobs {}`}},
+	{"every morning at eight, tell me something nice", []string{`schedule {"prompt":"Say something nice","repeat":{"freq":"daily","times":["08:00"]}}`}},
+	{"take my reminders off", []string{`list_jobs {}`, `cancel_job {"id":"r1"}`}},
+	{"write a packing list for Rome", []string{`write_file {"path":"packing-%d.txt","content":"passport"}`}},
+	{"which files are there?", []string{`list_dir {"path":"."}`}},
+	{"note: the boiler man comes on Tuesday, and show me my notes", []string{`write_file {"path":"notes-%d.txt","content":"boiler"}`, `read_file {"path":"notes-%d.txt"}`}},
+	{"what did I say about the boiler?", []string{`search_history {"query":"boiler"}`}},
+	{"compare http://{web}/a and http://{web}/b", []string{`web_fetch {"url":"http://{web}/a"}`, `web_fetch {"url":"http://{web}/b"}`}},
+	{"read http://{web}/list and follow its first link", []string{`web_fetch {"url":"http://{web}/list"}`, `web_fetch {"url":"http://{web}/linked"}`}},
+	{"remember what is on http://{web}/opening", []string{`web_fetch {"url":"http://{web}/opening"}`, `remember {"text":"The pool opens at nine"}`}},
+}
+
+// good is the model: it makes the calls of the task that the person's words are, one a step.
+func good(x *agenttest.Exchange) {
+	r := x.Request
+	done := 0
+	for _, m := range r.Messages {
+		switch m.Role {
+		case "tool":
+			done++
+		case "user":
+			done = 0
+		}
+	}
+	for n, task := range ordinary {
+		if r.LastUser() != filled(task.words, n) || done >= len(task.calls) {
+			continue
+		}
+		name, args, _ := strings.Cut(filled(task.calls[done], n), " ")
+		x.Tools(agenttest.ToolDelta{Index: agenttest.At(0), ID: fmt.Sprintf("call_%d_%d", n, done), Name: name, Arguments: args})
+		x.End("tool_calls")
+		return
+	}
+	x.Text(fmt.Sprintf("Done, with %d calls.", done))
+	x.End("stop")
+}
+
+// filled puts the number of a task and the address into its words.
+func filled(s string, n int) string {
+	return strings.NewReplacer("%d", fmt.Sprint(n), "{web}", web).Replace(s)
+}
+
+// On an ordinary day nearly nobody is asked anything: fifty tasks, each in a new conversation
+// and once more in the one that the others have filled, and at most five questions.
+func TestHandsOrdinary(t *testing.T) {
+	if !inOwnNetwork(t) {
+		return
+	}
+	c := &campaign{}
+	c.house = newHouse(t, plan{options: agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return good }}})
+	c.configure(plan{rest: "web_search: {engine: searxng, url: \"http://" + web + "\"}\nqueue: {rate_per_minute: 0}\n"})
+	c.serve(t)
+	c.start()
+	var questions []string
+	play := func(who botapi.User, n int) {
+		before := len(finished(c.api.FromBot(who.ID)))
+		c.tell(who, filled(ordinary[n].words, n))
+		var newest string
+		c.until("an answer to "+ordinary[n].words, func() bool {
+			all := finished(c.api.FromBot(who.ID))
+			if len(all) <= before {
+				return false
+			}
+			newest = all[len(all)-1]
+			return strings.HasPrefix(newest, "Done") || strings.Contains(newest, "May I run")
+		})
+		if strings.Contains(newest, "May I run") {
+			questions = append(questions, ordinary[n].words+": "+newest)
+			c.presses(who, c.api.Private(who), "Allow once")
+			testkit.Eventually(t, "the rest of "+ordinary[n].words, func() bool {
+				all := finished(c.api.FromBot(who.ID))
+				return strings.HasPrefix(all[len(all)-1], "Done")
+			})
+		} else if want := fmt.Sprintf("Done, with %d calls.", len(ordinary[n].calls)); newest != want {
+			t.Errorf("%s: the model says %q, want %q", ordinary[n].words, newest, want)
+		}
+	}
+	for n := range ordinary {
+		play(botapi.Person(6000+int64(n), "Ada"), n)
+	}
+	for n := range ordinary {
+		play(ann, n)
+	}
+	t.Logf("%d tasks, %d questions", 2*len(ordinary), len(questions))
+	if len(questions) > 5 {
+		t.Errorf("people were asked %d times, want at most 5:\n%s", len(questions), strings.Join(questions, "\n\n"))
+	}
+}
