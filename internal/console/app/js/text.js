@@ -127,4 +127,7 @@ export function size(bytes) {
 // cost has as many digits as it takes to tell small sums apart. The currency is whatever
 // the configured prices are in, so none is named.
 /** @param {number} sum */
-export const cost = (sum) => (sum >= 1 ? sum.toFixed(2) : sum >= 0.01 ? sum.toFixed(3) : sum.toFixed(4));
+export function cost(sum) {
+  const digits = sum >= 1 ? 2 : sum >= 0.01 ? 3 : 4;
+  return new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(sum);
+}
