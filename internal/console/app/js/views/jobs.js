@@ -60,7 +60,7 @@ export function Jobs() {
     again();
   };
   return html`<${View} title=${t("Jobs and reminders")} say=${t("What happens by itself, and what came of it.")} of=${{ data: both, problem: jobs.problem ?? reminders.problem, again }}
-    tools=${html`<${Button} icon="plus" kind="primary" onClick=${() => make({})}>${t("New reminder")}<//>`}>
+    tools=${html`<${Button} icon="plus" kind="primary" label=${t("New reminder")} onClick=${() => make({})}>${t("New")}<//>`}>
     ${(/** @type {{jobs: Job[], reminders: Job[]}} */ of) => html`
       ${many && html`<${Search} label=${t("Search jobs and reminders")} value=${words} onInput=${(/** @type {any} */ e) => look(e.currentTarget.value)} />`}
       ${!of.jobs.length && !of.reminders.length ? html`<${Nothing} words=${words} make=${() => make({})} />` : html`
