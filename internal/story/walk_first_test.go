@@ -58,7 +58,7 @@ func TestWalkFirstWithAChannel(t *testing.T) {
 	w.reads("Connected: telegram.")
 	w.reads("Somebody waits for your yes.")
 	w.click("link", "Channels")
-	w.reads("Carol wants to talk on telegram.")
+	w.reads("Carol wants to talk on Telegram.")
 	w.click("button", "Deny")
 	w.reads("Denied. Whoever writes again gets another code.")
 	w.until("the request to be gone", `!document.body.innerText.includes("Carol wants")`)

@@ -89,7 +89,7 @@ func TestWalkPeople(t *testing.T) {
 	d := lived(t)
 	w := d.walker(chromium(t), d.linked())
 	w.open("/channels")
-	w.reads("Carol wants to talk on telegram.")
+	w.reads("Carol wants to talk on Telegram.")
 	w.click("button", "Approve")
 	w.reads("Approved.")
 	w.click("link", "People")

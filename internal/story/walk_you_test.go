@@ -17,7 +17,7 @@ func TestWalkForYou(t *testing.T) {
 	w.reads("Carol wants to talk")
 	w.click("button", "Approve")
 	w.reads("Carol may talk now.")
-	w.reads("Pairing: Carol on telegram")
+	w.reads("Pairing: Carol on Telegram")
 	w.reads("May Dragoman run write_file?")
 	w.click("button", "Show what it would do")
 	w.reads("watering/plan.txt")

@@ -3,6 +3,7 @@
 import { html, useRef, useState } from "../../vendor/preact.js";
 import { get, path, post, remove } from "../api.js";
 import { useLoad } from "../load.js";
+import { network } from "../parts/avatar.js";
 import { Button } from "../parts/button.js";
 import { Dialog } from "../parts/dialog.js";
 import { Empty } from "../parts/empty.js";
@@ -63,7 +64,7 @@ function Asking({ of: p, done }) {
   const act = (/** @type {Promise<any>} */ made, /** @type {string} */ said) => made.then(() => toast(said), trouble).then(done);
   const approve = () => act(post("pairings", { code: p.code }), t("Approved."));
   const deny = () => act(remove(path`pairings/${p.code ?? ""}`), t("Denied. Whoever writes again gets another code."));
-  return html`<${Notice} of="warn" icon="user-plus"><b dir="auto">${t("{0} wants to talk on {1}.", p.name || p.person_id, p.channel)}</b>${" "}
+  return html`<${Notice} of="warn" icon="user-plus"><b dir="auto">${t("{0} wants to talk on {1}.", p.name || p.person_id, t(network(p.channel)[1]))}</b>${" "}
     ${t("The code shown to them is {0}.", p.code ?? "")} ${t("Compare it if you can. Their message is kept and answered when you approve.")} ${p.expires && t("It can be used until {0}.", clock(p.expires))}
     <div class="actions"><${Button} kind="primary" onClick=${approve}>${t("Approve")}<//><${Button} kind="danger" label=${t("Deny")} onClick=${deny}>${t("Deny")}<//></div><//>`;
 }

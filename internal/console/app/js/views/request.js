@@ -102,7 +102,7 @@ function Stranger({ of: item }) {
     }
     loadWaiting();
   };
-  return html`<${Card} icon="user-plus" warn item=${item} title=${t("{0} wants to talk", p.name || p.person_id)} about=${html`<bdi>${p.person_id}</bdi> · ${p.channel}`}
+  return html`<${Card} icon="user-plus" warn item=${item} title=${t("{0} wants to talk", p.name || p.person_id)} about=${html`<bdi>${p.person_id}</bdi> · ${t(network(p.channel)[1])}`}
     note=${p.expires && t("The code ends in {0}.", span(Date.parse(p.expires) - Date.now()))} actions=${html`<${Button} kind="primary" onClick=${approve}>${t("Approve")}<//>`}>
     <p>${t("The code shown to them is {0}.", p.code)} ${t("Compare it if you can. Their message is kept and answered when you approve.")}</p>
   <//>`;

@@ -7,7 +7,7 @@ import { titleOf } from "./row.js";
 /** @param {string} key */
 export function nameOf(key) {
   const c = known(key);
-  if (c && (c.title || c.derived_title || c.network === "web")) return titleOf(c);
+  if (c && (c.title || c.derived_title || c.network === "web" || c.group)) return titleOf(c);
   return now().names?.[key] ?? (key.includes(":") ? key.slice(key.indexOf(":") + 1) : key);
 }
 

@@ -2,6 +2,7 @@
 
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { canAsk } from "../notify.js";
+import { network } from "../parts/avatar.js";
 import { Button } from "../parts/button.js";
 import { Empty } from "../parts/empty.js";
 import { State } from "../parts/state.js";
@@ -64,7 +65,7 @@ function Before({ of: w }) {
   /** @type {Decided[]} */
   const rows = [
     ...w.decided.map((a) => ({ what: [a.tool, brief(a.arguments)].filter(Boolean).join(": "), who: nameOf(a.key), how: ended(a), at: a.decided ?? a.until, shape: shapeOf(a) })),
-    ...w.paired.map((p) => ({ what: t("Pairing: {0} on {1}", p.name || p.person_id, p.channel), who: p.name || p.person_id, how: t("Let in"), at: p.approved ?? "", shape: ["good", "check"] })),
+    ...w.paired.map((p) => ({ what: t("Pairing: {0} on {1}", p.name || p.person_id, t(network(p.channel)[1])), who: p.name || p.person_id, how: t("Let in"), at: p.approved ?? "", shape: ["good", "check"] })),
   ].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, mostDecided);
   if (!rows.length) return null;
   const columns = [
