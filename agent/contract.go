@@ -224,6 +224,9 @@ type Spec struct {
 	// Origin is whose words its results are, unless [Call.Mark] says more. "" is
 	// sessions.OriginOthers.
 	Origin sessions.Origin `json:"-"`
+	// Foreign says that the words above are of Origin, too: a request that offers the tool has
+	// been read by nobody who answers for it.
+	Foreign bool `json:"-"`
 	// Keep decides which tools a model gets whose window has no room for all: those
 	// with the lowest Keep are left out first. 0 is for tools of which nothing is
 	// known. A tool that answers often need has more, one that they seldom need less.

@@ -119,7 +119,7 @@ assistant: Done.
 	if got, want := j.shape(), "model tool_start:c1 tool_done:c1 tool_start:c2 tool_done:c2 model tool_start:c3 tool_done:c3"; got != want {
 		t.Errorf("journal = %q, want %q", got, want)
 	}
-	wantCall := agent.Call{ID: callID("c3"), Args: []byte(`{"n":3}`), Key: key, Person: turn.Person, Private: true, Taint: []sessions.Origin{sessions.OriginOthers}}
+	wantCall := agent.Call{ID: callID("c3"), Turn: turn.ID, Args: []byte(`{"n":3}`), Key: key, Person: turn.Person, Private: true, Taint: []sessions.Origin{sessions.OriginOthers}}
 	if diff := cmp.Diff([]agent.Call{wantCall}, put.calls(), cmp.Comparer(func(a, b channels.Key) bool { return a == b })); diff != "" {
 		t.Errorf("Call (-want +got):\n%s", diff)
 	}

@@ -13,6 +13,11 @@ import (
 func (r *run) taintOf(view []sessions.Message) (t sessions.Taint) {
 	who := r.speaker()
 	t.Add(r.t.KnownOrigins...)
+	for i := range r.offer.specs {
+		if s := &r.offer.specs[i]; s.Foreign {
+			t.Add(s.Origin)
+		}
+	}
 	if s := r.t.History.Summary; s != nil && strings.TrimSpace(s.Text) != "" {
 		t.Merge(s.Taint())
 		if who.shared {

@@ -351,3 +351,23 @@ func TestSeen(t *testing.T) {
 		}
 	}
 }
+
+// Tools whose description nobody of the house has read taint the requests that show it.
+func TestTaintOfDescriptions(t *testing.T) {
+	for _, foreign := range []bool{true, false} {
+		var got []sessions.Origin
+		mail := newCounter("mail__list")
+		mail.spec.Origin = sessions.OriginMCP("mail")
+		mail.spec.Foreign = foreign
+		a := newAgent(t, newScript(t, call("c1 mail__list {}"), say("done")), agent.Options{}, mail)
+		turn := turnOf("go")
+		turn.Guard = agent.GuardFunc(func(_ context.Context, p agent.Proposal) (agent.Decision, error) {
+			got = p.Taint
+			return agent.Decision{Verdict: agent.Allow}, nil
+		})
+		run(t, a, turn)
+		if want := []sessions.Origin{sessions.OriginMCP("mail")}; slices.Equal(got, want) != foreign {
+			t.Errorf("with a description of others: %t, the call is tainted by %v", foreign, got)
+		}
+	}
+}

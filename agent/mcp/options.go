@@ -26,7 +26,9 @@ type Server struct {
 	// Effects are what calls of its tools do, by the tools' own names. The others let words
 	// out.
 	Effects map[string]agent.Effect
-	// TrustHints believes a server that says of a tool that it only reads.
+	// TrustHints believes a server that says of a tool that it only reads, and how it describes
+	// its tools. Otherwise a request that shows descriptions which no operator has accepted
+	// ([Pool.Accept]) is tainted by them.
 	TrustHints bool
 	// May reports whether the tool of that own name may be offered. Nil: all may.
 	May func(own string) bool

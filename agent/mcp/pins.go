@@ -42,6 +42,9 @@ type pin struct {
 	Own  string          `json:"own"`
 	Text json.RawMessage `json:"text"` // a definition
 	At   time.Time       `json:"at"`
+	// Read: an operator was shown it and accepted it. The tools of a first listing are accepted
+	// unread.
+	Read bool `json:"read,omitempty"`
 
 	name, hash string
 }
@@ -158,7 +161,7 @@ func (p *pins) put(ctx context.Context, server string, files map[string]string, 
 			now = have
 			return nil, nil, nil
 		}
-		put, err = p.notesOf(server, files, found, before)
+		put, err = p.notesOf(server, files, found, before, again)
 		for _, n := range have {
 			if !slices.ContainsFunc(put, func(o sessions.Note) bool { return o.Name == n.Name }) {
 				remove = append(remove, n.Name)
@@ -174,8 +177,8 @@ func (p *pins) put(ctx context.Context, server string, files map[string]string, 
 	return nil
 }
 
-// notesOf are the notes of a listing.
-func (p *pins) notesOf(server string, files map[string]string, found *listing, before *pinned) (list []sessions.Note, err error) {
+// notesOf are the notes of a listing. read: an operator has read it.
+func (p *pins) notesOf(server string, files map[string]string, found *listing, before *pinned, read bool) (list []sessions.Note, err error) {
 	at := p.now().UTC().Truncate(time.Second)
 	data, err := encode(head{At: at, Files: files})
 	if err != nil {
@@ -184,7 +187,7 @@ func (p *pins) notesOf(server string, files map[string]string, found *listing, b
 	list = append(list, sessions.Note{Name: headName, Data: data})
 	names := namesFor(server, found, before)
 	for _, t := range found.tools {
-		one := pin{Own: t.own, Text: t.text, At: at}
+		one := pin{Own: t.own, Text: t.text, At: at, Read: read}
 		if old, known := before.of(t.own); known && old.hash == t.hash {
 			one.At = old.At
 		}

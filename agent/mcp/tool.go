@@ -27,7 +27,7 @@ func newTool(l *link, t pin) *tool {
 	effect := l.effectOf(&d)
 	made.spec = agent.Spec{
 		Name: t.name, Description: visibleWords(d.Description, maxDescription), Parameters: parameters(d.InputSchema),
-		Effect: effect, Origin: sessions.OriginMCP(l.Name), Patience: l.pool.o.LongCall + 2*callGrace,
+		Effect: effect, Origin: sessions.OriginMCP(l.Name), Foreign: !t.Read && !l.TrustHints, Patience: l.pool.o.LongCall + 2*callGrace,
 		// Only what an operator says counts here, not what the server says about itself.
 		Repeatable: l.Effects[t.Own] == agent.EffectRead, Parallel: l.Effects[t.Own] == agent.EffectRead,
 	}

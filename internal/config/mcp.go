@@ -19,7 +19,7 @@ type MCPServer struct {
 	Enabled    bool              `yaml:"enabled" default:"true" doc:"false: the server is not used."`
 	Tools      map[string]string `yaml:"tools,omitempty" oneof:"allow ask deny" doc:"A rule for each tool, by the name that the server has for it, and for the others with \"*\". ask: a person is asked before each call. allow: only after foreign words were read. deny: the tool is not offered. Without a rule it is ask."`
 	Effects    map[string]string `yaml:"effects,omitempty" oneof:"read own out run" doc:"What calls of a tool do, by its name: read changes nothing and tells nobody anything, so nobody is asked, and it is called again after a failure. Others are out: words leave."`
-	TrustHints bool              `yaml:"trust_hints" default:"false" doc:"true believes a server that says of a tool that it only reads."`
+	TrustHints bool              `yaml:"trust_hints" default:"false" doc:"true believes a server that says of a tool that it only reads, and how it describes its tools. Unset: until you have said dragoman mcp accept, a person is asked as after foreign words."`
 }
 
 // EnabledMCP are the names of the servers that are used, sorted.
