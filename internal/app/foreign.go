@@ -38,7 +38,7 @@ func (f foreign) Text(ctx context.Context, document io.Reader) (string, error) {
 	whole := bufio.NewReader(document)
 	head, _ := whole.Peek(headOfPDF) // a file that cannot be read fails again below
 	if documents.IsPDF(head) {
-		text, err := documents.PDF(ctx, f.poppler(func() io.Reader { return whole }))
+		text, err := documents.PDF(ctx, f.poppler(0, func() io.Reader { return whole }))
 		return text, f.plainly(ctx, err)
 	}
 	text, err := sandbox.Run(ctx, documentWork, whole, mostText)

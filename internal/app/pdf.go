@@ -64,14 +64,15 @@ func (d *Daemon) newForeign() foreign {
 	})}
 }
 
-// poppler runs programs of poppler-utils, locked in. file returns the PDF from its beginning.
-func (f foreign) poppler(file func() io.Reader) documents.Poppler {
+// poppler runs programs of poppler-utils, locked in, each with so many seconds of the
+// processor; 0: as many as are possible. file returns the PDF from its beginning.
+func (f foreign) poppler(seconds int, file func() io.Reader) documents.Poppler {
 	return func(ctx context.Context, name string, args []string, most int) (documents.Poppled, error) {
 		path := sandbox.Find(name)
 		if path == "" || f.closed() != "" {
 			return documents.Poppled{}, sayNoPDF
 		}
-		got, err := sandbox.Read(ctx, sandbox.Program{Path: path, Args: args, In: &bounded{r: file(), left: documents.MostBytes}, Most: most})
+		got, err := sandbox.Read(ctx, sandbox.Program{Path: path, Args: args, In: &bounded{r: file(), left: documents.MostBytes}, Most: most, Seconds: seconds})
 		return documents.Poppled{Out: got.Out, Said: got.Said, Code: got.Code}, err
 	}
 }
@@ -104,7 +105,7 @@ func (p pager) Pages(ctx context.Context, k channels.Key, a channels.Attachment)
 	if err != nil || !documents.IsPDF(head[:n]) || sandbox.Find(pdfText) == "" || p.foreign.closed() != "" {
 		return nil, err
 	}
-	numbers, pictures, err := documents.Scans(ctx, p.foreign.poppler(func() io.Reader { return tools.NewAttachmentReader(p.files, k, a.File) }))
+	numbers, pictures, err := documents.Scans(ctx, p.foreign.poppler(documents.ScanSeconds, func() io.Reader { return tools.NewAttachmentReader(p.files, k, a.File) }))
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,9 @@ import (
 )
 
 const (
+	// ScanSeconds of the processor are enough for a look at a few pages. It happens before
+	// anybody has asked for them.
+	ScanSeconds = 3
 	// MostScans is how many pages without text are shown as pictures.
 	MostScans = 5
 	// MostPicture is how many bytes such a picture has at most, and pictureSide its longer

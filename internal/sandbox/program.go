@@ -17,7 +17,7 @@ const (
 	MostProgramTime = time.Minute
 	// MostSeconds are those of the processor.
 	MostSeconds   = 10
-	programMemory = 256 << 20 // bytes of addresses
+	programMemory = 144 << 20 // bytes of addresses
 )
 
 // Program is an installed program that reads a foreign file. We did not write it, so it is
