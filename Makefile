@@ -14,7 +14,7 @@ SHARED := man/man1/dragoman.1 bash-completion/completions/dragoman zsh/site-func
 # is made of them, and spends two fifths of its time on that.
 RACE_GCFLAGS := -gcflags='modernc.org/...=-d=checkptr=0'
 # The packages with tests that make test-hands runs.
-HANDS := ./agent/mcp ./internal/story
+HANDS := ./agent/mcp ./internal/documents ./internal/story
 # The store that make bench-store measures: sqlite or file.
 STORE ?= sqlite
 # The packages whose tests take minutes. make test begins with them: at its end one of them
@@ -76,9 +76,9 @@ test-clients:
 	@.ci/npm clients
 	DRAGOMAN_CLIENTS=$(CURDIR)/.cache/clients go test -count=1 -timeout 10m -run 'TestClients$$' ./internal/story
 
-## test-hands: let the assistant use what needs more than make test installs: npm's MCP servers (downloads 40 MB once)
+## test-hands: let the assistant use what needs more than make test installs: npm's MCP servers (downloads 40 MB once), PDF manuals of Debian
 test-hands:
-	@.ci/need ip npm
+	@.ci/need ip npm pdftotext valgrind
 	@.ci/npm hands
 	@set -o pipefail; DRAGOMAN_HANDS=$(CURDIR)/.cache/hands DRAGOMAN_NEED_ALL=1 \
 		go test -json -count=1 -timeout 10m -run '^TestHands' $(HANDS) | go run ./.ci/summary

@@ -119,7 +119,7 @@ var Table = []Rule{
 	{Package: "internal/sandbox"},
 	{Package: "internal/hearing"},
 	{Package: "internal/websearch", Imports: []string{"internal/webpage"}},
-	{Package: "internal/documents", Imports: []string{"internal/webpage"}},
+	{Package: "internal/documents", Imports: []string{"internal/webpage"}, Tests: []string{"internal/sandbox"}},
 	{Package: "internal/backup", Imports: []string{"sessions", "channels"}},
 	// The figures of the last hour, which hears them from the metrics.
 	// The newest records of the log. Its tests log secrets.

@@ -18,33 +18,22 @@ import (
 
 // pdf is a file of some pages, each of which draws its content.
 func pdf(trailer string, pages ...string) []byte {
-	var b bytes.Buffer
-	var at []int
-	object := func(format string, args ...any) {
-		at = append(at, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n"+format+"\nendobj\n", append([]any{len(at)}, args...)...)
+	objects := []string{
+		"<</Type/Catalog/Pages 2 0 R>>",
+		"", // the list of pages
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+		testkit.PDFStream("/Type/XObject/Subtype/Image/Width 200/Height 280/ColorSpace/DeviceGray/BitsPerComponent 8/Filter/DCTDecode", aScan()),
 	}
-	b.WriteString("%PDF-1.4\n")
-	var kids strings.Builder
-	for i := range pages {
-		fmt.Fprintf(&kids, "%d 0 R ", 5+2*i)
+	kids := ""
+	for _, content := range pages {
+		n := len(objects)
+		kids += fmt.Sprintf("%d 0 R ", n+1)
+		objects = append(objects,
+			fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F 3 0 R>>/XObject<</I 4 0 R>>>>/Contents %d 0 R>>", n+2),
+			testkit.PDFStream("", []byte(content)))
 	}
-	object("<</Type/Catalog/Pages 2 0 R>>")
-	object("<</Type/Pages/Count %d/Kids[%s]>>", len(pages), kids.String())
-	object("<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>")
-	scan := aScan()
-	object("<</Type/XObject/Subtype/Image/Width 200/Height 280/ColorSpace/DeviceGray/BitsPerComponent 8/Filter/DCTDecode/Length %d>>stream\n%s\nendstream", len(scan), scan)
-	for i, content := range pages {
-		object("<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F 3 0 R>>/XObject<</I 4 0 R>>>>/Contents %d 0 R>>", 6+2*i)
-		object("<</Length %d>>stream\n%s\nendstream", len(content), content)
-	}
-	start := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
-	for _, off := range at {
-		fmt.Fprintf(&b, "%010d 00000 n \n", off)
-	}
-	fmt.Fprintf(&b, "trailer\n<</Size %d/Root 1 0 R%s>>\nstartxref\n%d\n%%%%EOF\n", len(at)+1, trailer, start)
-	return b.Bytes()
+	objects[1] = fmt.Sprintf("<</Type/Pages/Count %d/Kids[%s]>>", len(pages), kids)
+	return testkit.PDF(trailer, objects...)
 }
 
 // aScan is a page from a scanner.
