@@ -91,6 +91,8 @@ type Options struct {
 	// Missing says to the model, after the input of a turn, which of such tools it lacks now;
 	// "" if none. Nil: it is not told.
 	Missing func(ctx context.Context) string
+	// Index, if not nil, decides which tools requests describe.
+	Index Index
 	// Personas returns the persona that a conversation's settings name, nil if there is none
 	// of that name: always the same pointer, until the persona changes. It must be safe for
 	// concurrent use. Nil: there are none.
@@ -148,11 +150,10 @@ func New(model Model, tools []Tool, opts Options) (*Agent, error) {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
 	a.kits.own = tools
-	a.kits.now, err = newKit(tools)
+	a.kits.now, err = a.newKit(tools)
 	if err != nil {
 		return nil, err
 	}
-	a.kits.now.sort(a.specTokens)
 	return a, nil
 }
 
@@ -208,9 +209,12 @@ func (a *Agent) modelFor(t Turn) Model {
 	return m
 }
 
+// rights are what the turn may use.
+func (r *run) rights() rights { return rights{r.persona, r.t.Permit, r.t.Given} }
+
 func (r *run) setFrame() {
 	h := &r.t.History
-	r.frame, r.offer = r.a.frameFor(r.kit, r.model.Name(), h, r.t.System, h.Summary, r.t.Given)
+	r.frame, r.offer = r.a.frameFor(r.kit, r.model.Name(), h, r.t.System, h.Summary, r.rights())
 	r.fit.fixed = r.offer.tokens + r.frame.Tokens(r.a.opts.Count)
 	r.fit.known = r.a.opts.Count(r.t.Known)
 }

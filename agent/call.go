@@ -71,7 +71,10 @@ func (r *run) runCalls(ctx context.Context) error {
 	return stopped(ctx)
 }
 
-func (r *run) parallel(c sessions.ToolCall) bool { return r.kit.specs[c.Name].Parallel }
+func (r *run) parallel(c sessions.ToolCall) bool {
+	inner, _ := r.meant(c)
+	return r.kit.specs[inner.Name].Parallel
+}
 
 // startCall decides about call c, the n-th of its message, and has g put its result into
 // result and the journal, unless it waits. times is how often in a row the same call was
@@ -81,31 +84,36 @@ func (r *run) startCall(ctx context.Context, g *errgroup.Group, c sessions.ToolC
 		*result = m
 		return nil
 	}
-	d, err := r.rule(ctx, c, times, n)
-	if err != nil || d.wait {
-		return err
+	inner, why := r.meant(c)
+	d := ruling{say: why}
+	if why == "" {
+		var err error
+		d, err = r.rule(ctx, inner, times, n)
+		if err != nil || d.wait {
+			return err
+		}
 	}
 	g.Go(func() error {
-		m, err := r.answerCall(ctx, c, d)
+		m, err := r.answerCall(ctx, c, inner, d)
 		*result = m
 		return err
 	})
 	return nil
 }
 
-// answerCall returns the result of call c, and journals it.
-func (r *run) answerCall(ctx context.Context, c sessions.ToolCall, d ruling) (sessions.Message, error) {
+// answerCall returns the result of call c, which means inner, and journals it.
+func (r *run) answerCall(ctx context.Context, c, inner sessions.ToolCall, d ruling) (sessions.Message, error) {
 	m := r.toolResult(c, d.say)
 	m.Synthetic = !d.run
 	m.Failed = !d.run && d.say != sayInterrupted
 	if d.run {
-		o, err := r.execute(ctx, c)
+		o, err := r.execute(ctx, inner)
 		if err != nil {
 			return sessions.Message{}, err
 		}
 		m.Content = o.text
 		m.Failed = o.failed
-		m.Origins = resultOrigins(r.kit.specs[c.Name].Origin, o.found)
+		m.Origins = resultOrigins(r.kit.specs[inner.Name].Origin, o.found)
 	}
 	// Record it even if the turn was stopped meanwhile, or the next run would not
 	// know that it happened.
@@ -117,7 +125,7 @@ func (r *run) answerCall(ctx context.Context, c sessions.ToolCall, d ruling) (se
 // refusal reports whether to run c, and if not, why.
 func (r *run) refusal(c sessions.ToolCall, times, n int) (why string, run bool) {
 	spec, known := r.kit.specs[c.Name]
-	known = known && (r.t.Given == nil || !spec.Chat) && r.persona.may(c.Name)
+	known = known && (r.rights().may(spec) && !r.kit.index[c.Name] || r.offer.has(c.Name))
 	switch {
 	case r.started[c.ID] && !spec.Repeatable:
 		return sayInterrupted, false
@@ -194,7 +202,7 @@ func (r *run) callOf(c sessions.ToolCall) Call {
 	call := Call{
 		ID: c.ID, Args: json.RawMessage(arguments(c)),
 		Key: r.t.Key, Person: r.person, Private: r.t.Private, Operator: r.t.Operator,
-		Turn: r.t.ID, Job: r.t.Job, Taint: r.taint.List(),
+		Turn: r.t.ID, Job: r.t.Job, Taint: r.taint.List(), Listed: r.offer.listed,
 	}
 	if r.persona != nil && r.persona.OwnMemory {
 		call.Own = r.persona.Name

@@ -237,6 +237,9 @@ type Spec struct {
 	// Chat says that the tool works on the conversation that it is called in. Turns
 	// without one ([Turn.Given]) are not offered it.
 	Chat bool
+	// Note is for the end of the system prompt of requests that offer the tool: a list that
+	// is too long for a description, of which some servers take 1,024 characters.
+	Note string `json:"-"`
 	// Off says why this daemon cannot offer the tool, and what the operator would do about
 	// it: a part of a sentence. "" if it is offered.
 	Off string `json:"-"`
@@ -260,6 +263,8 @@ type Call struct {
 	Own string
 	// Taint is [Proposal.Taint]: what the call makes is as tainted.
 	Taint []sessions.Origin
+	// Listed are the tools that the turn may use and its requests do not describe.
+	Listed []Spec
 	// Found, if not nil, gets what Mark and MarkMessage say.
 	Found *sessions.Taint
 }

@@ -47,27 +47,17 @@ func (a *Agent) Has(name string) bool {
 	return found
 }
 
-// specsFor returns the tools to offer, sorted by name, and the tokens that they take.
-// p and g may be nil.
-func (a *Agent) specsFor(k *kit, p *Persona, g *Given) ([]Spec, int) {
-	if g == nil && (p == nil || p.Tools == nil) {
-		return k.sorted, k.tokens
-	}
-	var list []Spec
-	if g != nil {
-		list = slices.Clone(g.Tools)
+// specsFor returns the tools of k that a turn with those rights may use, sorted by name.
+func (k *kit) specsFor(r rights) (list []Spec) {
+	if r == (rights{}) {
+		return k.sorted
 	}
 	for _, s := range k.sorted {
-		if p.may(s.Name) && (g == nil || !s.Chat && !g.Must) {
+		if r.may(s) && (r.given == nil || !r.given.Must) {
 			list = append(list, s)
 		}
 	}
-	slices.SortFunc(list, func(x, y Spec) int { return strings.Compare(x.Name, y.Name) })
-	tokens := 0
-	for _, s := range list {
-		tokens += a.specTokens(s)
-	}
-	return list, tokens
+	return list
 }
 
 // isTheirs reports whether c calls a tool that the caller runs.

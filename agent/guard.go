@@ -198,7 +198,7 @@ func (r *run) earlier(c sessions.ToolCall) (count int) {
 			if other.ID == c.ID {
 				return count
 			}
-			if other.Name == c.Name {
+			if inner, _ := r.meant(other); inner.Name == c.Name {
 				count++
 			}
 		}

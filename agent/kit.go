@@ -15,12 +15,10 @@ import (
 // kit is the tools of an agent at one moment. It never changes: a turn has one from its
 // beginning to its end.
 type kit struct {
-	tools     map[string]Tool
-	specs     map[string]Spec
-	sorted    []Spec
-	dropOrder []string // tool names, the least needed first
-	// tokens is the number of tokens that all descriptions take.
-	tokens int
+	tools  map[string]Tool
+	specs  map[string]Spec
+	sorted []Spec
+	index  map[string]bool // the names of the tools of Options.Index
 }
 
 // kits is the newest kit, and what it was made from.
@@ -31,15 +29,24 @@ type kits struct {
 	now  *kit
 }
 
-// newKit makes a kit, which is to be sorted. A wrong tool is an error.
-func newKit(tools []Tool) (*kit, error) {
-	k := &kit{tools: make(map[string]Tool), specs: make(map[string]Spec)}
+// newKit makes a kit of tools, and of those of the index. A wrong tool is an error.
+func (a *Agent) newKit(tools []Tool) (*kit, error) {
+	k := &kit{tools: make(map[string]Tool), specs: make(map[string]Spec), index: make(map[string]bool)}
+	if a.opts.Index != nil {
+		for _, t := range a.opts.Index.Tools() {
+			s := t.Spec()
+			k.tools[s.Name] = t
+			k.specs[s.Name] = s
+			k.index[s.Name] = true
+		}
+	}
 	for _, t := range tools {
 		err := k.add(t)
 		if err != nil {
 			return nil, err
 		}
 	}
+	k.sort()
 	return k, nil
 }
 
@@ -63,13 +70,8 @@ func (k *kit) add(t Tool) error {
 	return nil
 }
 
-// sort completes k. cost is the number of tokens that a description takes.
-func (k *kit) sort(cost func(Spec) int) {
+func (k *kit) sort() {
 	slices.SortFunc(k.sorted, func(x, y Spec) int { return strings.Compare(x.Name, y.Name) })
-	for _, s := range k.sorted {
-		k.tokens += cost(s)
-	}
-	k.dropOrder = dropOrder(k.sorted)
 }
 
 // dropOrder returns the names of sorted tools, those to leave out first first. Of equals,
@@ -95,7 +97,7 @@ func (a *Agent) kitNow(ctx context.Context) *kit {
 	if sameTools(more, a.kits.more) {
 		return a.kits.now
 	}
-	k, err := newKit(a.kits.own)
+	k, err := a.newKit(a.kits.own)
 	if err != nil {
 		return a.kits.now // New has made the same one
 	}
@@ -105,7 +107,7 @@ func (a *Agent) kitNow(ctx context.Context) *kit {
 			a.log.Warn("a tool is left out", "err", err)
 		}
 	}
-	k.sort(a.specTokens)
+	k.sort()
 	a.kits.more = more
 	a.kits.now = k
 	a.usual.clear() // what was made for the one before would be kept for nothing

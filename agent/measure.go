@@ -19,7 +19,7 @@ func (m meter) Factor(s sessions.Settings) float64 {
 }
 
 func (m meter) Frame(h *sessions.History, summary *sessions.Summary) (frame window.Frame, tools int) {
-	frame, o := m.a.frameFor(m.a.latestKit(), m.a.nameFor(h.Settings), h, "", summary, nil)
+	frame, o := m.a.frameFor(m.a.latestKit(), m.a.nameFor(h.Settings), h, "", summary, rights{persona: m.a.personaOf(&h.Settings)})
 	return frame, o.tokens
 }
 

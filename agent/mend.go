@@ -38,8 +38,8 @@ func (o *offer) nameMeant(name string) string {
 		}
 	}
 	meant := ""
-	for i := range o.specs {
-		candidate := o.specs[i].Name
+	for _, s := range slices.Concat(o.specs, o.listed) {
+		candidate := s.Name
 		if !slices.ContainsFunc(forms, func(form string) bool { return fold(form) == fold(candidate) }) {
 			continue
 		}
@@ -89,7 +89,8 @@ func (o *offer) shortNames(name string) (forms []string) {
 
 // hasServer reports whether a tool of that MCP server is offered.
 func (o *offer) hasServer(server string) bool {
-	return slices.ContainsFunc(o.specs, func(s Spec) bool { return strings.HasPrefix(s.Name, server+"__") })
+	of := func(s Spec) bool { return strings.HasPrefix(s.Name, server+"__") }
+	return slices.ContainsFunc(o.specs, of) || slices.ContainsFunc(o.listed, of)
 }
 
 // fold returns what two spellings of a name have in common.

@@ -13,48 +13,97 @@ import (
 // window. The rest is for messages and answers.
 const fixedShare = 2
 
-// offer is the tools that a model is offered, and the tokens that they take.
+// offer is the tools that a model is offered, and the tokens that their descriptions take.
 type offer struct {
-	specs  []Spec // sorted by name
+	specs  []Spec // described, sorted by name
+	listed []Spec // not described, sorted by name
 	tokens int
 }
 
+// has reports whether the model can call the tool of that name.
 func (o *offer) has(name string) bool {
-	return slices.ContainsFunc(o.specs, func(s Spec) bool { return s.Name == name })
+	return slices.ContainsFunc(o.specs, func(s Spec) bool { return s.Name == name }) || o.lists(name)
+}
+
+// notes are for the end of the system prompt.
+func (o *offer) notes() string {
+	var all []string
+	for _, s := range o.specs {
+		if s.Note != "" {
+			all = append(all, s.Note)
+		}
+	}
+	return strings.Join(all, "\n\n")
 }
 
 // offerTo returns the tools for a model with this system prompt. It depends on
-// nothing else, so that it stays the same from turn to turn. p and g may be nil.
-func (a *Agent) offerTo(k *kit, m ableModel, prompt string, p *Persona, g *Given) offer {
+// nothing else, so that it stays the same from turn to turn.
+func (a *Agent) offerTo(k *kit, m ableModel, prompt string, r rights) offer {
 	if m.NoTools {
 		return offer{}
 	}
-	specs, tokens := a.specsFor(k, p, g)
-	all := offer{specs, tokens}
+	ours := k.specsFor(r)
 	most := a.windowOf(m) / fixedShare
-	if all.tokens+len(prompt) <= most || len(k.sorted) == 0 {
-		return all // no text has more tokens than bytes
+	out, size := a.arranged(ours, r.given, false)
+	if size+len(prompt) <= most || len(k.sorted) == 0 {
+		return out // no text has more tokens than bytes
 	}
 	most -= a.opts.Count(prompt)
-	out := offer{slices.Clone(all.specs), all.tokens}
-	for _, name := range k.dropOrder {
-		if out.tokens <= most {
+	if tight, less := a.arranged(ours, r.given, true); size > most && less < size {
+		out = tight
+		size = less
+	}
+	for _, name := range dropOrder(out.specs) {
+		if size <= most {
 			break
 		}
-		if !out.has(name) {
-			continue
-		}
-		out.specs = slices.DeleteFunc(out.specs, func(s Spec) bool { return s.Name == name })
-		out.tokens -= a.specTokens(k.specs[name])
+		size = a.leaveOut(&out, name, size, k.index)
 	}
 	return out
+}
+
+// arranged is the offer of all tools: ours as the index arranges them, and the caller's.
+// size is the tokens of their descriptions and notes.
+func (a *Agent) arranged(ours []Spec, g *Given, tight bool) (o offer, size int) {
+	o.specs = ours
+	if a.opts.Index != nil && len(ours) > 0 {
+		o.specs, o.listed = a.opts.Index.Arrange(ours, tight)
+	}
+	if g != nil {
+		o.specs = slices.Concat(g.Tools, o.specs)
+		slices.SortFunc(o.specs, func(x, y Spec) int { return strings.Compare(x.Name, y.Name) })
+	}
+	for _, s := range o.specs {
+		o.tokens += a.specTokens(s)
+		size += a.opts.Count(s.Note)
+	}
+	return o, size + o.tokens
+}
+
+// leaveOut takes a tool out of o, of which that is the size, and returns what is left of
+// the size. The tools of the index go together, and what is listed with them.
+func (a *Agent) leaveOut(o *offer, name string, size int, index map[string]bool) int {
+	if index[name] {
+		o.listed = nil
+	}
+	var kept []Spec
+	for _, s := range o.specs {
+		if s.Name != name && !(index[name] && index[s.Name]) {
+			kept = append(kept, s)
+			continue
+		}
+		o.tokens -= a.specTokens(s)
+		size -= a.specTokens(s) + a.opts.Count(s.Note)
+	}
+	o.specs = kept
+	return size
 }
 
 // LeftOut returns the names of the tools that the agent's model is not offered,
 // because there is no room or because it takes none.
 func (a *Agent) LeftOut() (names []string) {
 	k := a.latestKit()
-	o := a.offerTo(k, a.able(a.model.Name()), a.withLimits(a.promptWithStamps(a.opts.System), nil), nil, nil)
+	o := a.offerTo(k, a.able(a.model.Name()), a.withLimits(a.promptWithStamps(a.opts.System), nil), rights{})
 	for _, s := range k.sorted {
 		if !o.has(s.Name) {
 			names = append(names, s.Name)
@@ -103,9 +152,10 @@ func (a *Agent) windowOf(m ableModel) int {
 }
 
 // frameFor returns what comes before the messages of h in a request to this model with the tools of k, and
-// the tools for it. channel is the channel's part of the prompt. g may be nil.
-func (a *Agent) frameFor(k *kit, name string, h *sessions.History, channel string, summary *sessions.Summary, g *Given) (window.Frame, offer) {
-	b := a.beginning(k, a.able(name), h.Settings.System, a.personaOf(&h.Settings), g)
+// the tools for it that a turn with those rights may use. channel is the channel's part of
+// the prompt.
+func (a *Agent) frameFor(k *kit, name string, h *sessions.History, channel string, summary *sessions.Summary, r rights) (window.Frame, offer) {
+	b := a.beginning(k, a.able(name), h.Settings.System, r)
 	return window.NewFrame(b.prompt, channel, summary, a.Compaction().Render), b.offer
 }
 
@@ -121,31 +171,30 @@ type beginning struct {
 type usualKey struct {
 	kit *kit
 	ableModel
-	persona *Persona // nil: none
+	rights
 }
 
 // beginning returns the beginning for a model. Most conversations have no prompt and no
-// tools of their own, and theirs, which each turn asks for four times, is made once. p and g
-// may be nil.
-func (a *Agent) beginning(k *kit, m ableModel, own string, p *Persona, g *Given) beginning {
-	if strings.TrimSpace(own) != "" || g != nil {
-		return a.newBeginning(k, m, own, p, g)
+// tools of their own, and theirs, which each turn asks for four times, is made once.
+func (a *Agent) beginning(k *kit, m ableModel, own string, r rights) beginning {
+	if strings.TrimSpace(own) != "" || r.given != nil {
+		return a.newBeginning(k, m, own, r)
 	}
-	key := usualKey{k, m, p}
+	key := usualKey{k, m, r}
 	b, known := a.usual.get(key)
 	if !known {
-		b = a.newBeginning(k, m, "", p, nil)
+		b = a.newBeginning(k, m, "", r)
 		a.usual.set(key, b)
 	}
 	return b
 }
 
 // newBeginning makes the beginning for a model. own is the conversation's own prompt; if
-// it is blank, the persona's is used, and else the configured one. p and g may be nil.
-func (a *Agent) newBeginning(k *kit, m ableModel, own string, p *Persona, g *Given) beginning {
+// it is blank, the persona's is used, and else the configured one.
+func (a *Agent) newBeginning(k *kit, m ableModel, own string, r rights) beginning {
 	prompt := own
-	if strings.TrimSpace(own) == "" && p != nil {
-		prompt = p.System
+	if strings.TrimSpace(own) == "" && r.persona != nil {
+		prompt = r.persona.System
 	}
 	toolless := prompt
 	if strings.TrimSpace(prompt) == "" {
@@ -153,11 +202,12 @@ func (a *Agent) newBeginning(k *kit, m ableModel, own string, p *Persona, g *Giv
 		toolless = cmp.Or(a.opts.Toolless, a.opts.System)
 	}
 	stamped := a.promptWithStamps(prompt)
-	o := a.offerTo(k, m, a.withLimits(stamped, nil), p, g) // nobody has more limits
+	o := a.offerTo(k, m, a.withLimits(stamped, nil), r) // nobody has more limits
 	if len(o.specs) == 0 && len(k.sorted) > 0 {
 		stamped = a.promptWithStamps(strings.TrimSpace(toolless + "\n\n" + noteToolless))
 	}
-	return beginning{a.withLimits(stamped, o.specs), o}
+	whole := a.withLimits(stamped, slices.Concat(o.specs, o.listed))
+	return beginning{strings.TrimSpace(whole + "\n\n" + o.notes()), o}
 }
 
 // maxCannotKey bounds what is remembered about the tools of clients, which may be long.

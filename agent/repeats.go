@@ -58,7 +58,8 @@ func (r *run) streaks() (group []streak, warned bool) {
 			} else {
 				last, times = form, 1
 			}
-			group = append(group, streak{c.Name, times})
+			inner, _ := r.meant(c)
+			group = append(group, streak{inner.Name, times})
 		}
 	}
 	return group, warned

@@ -55,6 +55,8 @@ type Turn struct {
 	Known string
 	// KnownOrigins are whose words Known has, beside the person's.
 	KnownOrigins []sessions.Origin
+	// Permit, if not nil, says which tools the turn may use.
+	Permit *Permit
 	// Meter, if not nil, is asked before each call of the model, except for summaries.
 	Meter Meter
 	// Until, if not zero, is when the caller gives up: see [Request.Until].
