@@ -131,6 +131,22 @@ type FallbackModel interface {
 	Names() []string
 }
 
+// ToolAs finds a T in t, or in a tool that t wraps and returns from Unwrap() Tool.
+func ToolAs[T any](t Tool) (found T, ok bool) {
+	for t != nil {
+		found, ok = t.(T)
+		if ok {
+			return found, true
+		}
+		outer, wraps := t.(interface{ Unwrap() Tool })
+		if !wraps {
+			break
+		}
+		t = outer.Unwrap()
+	}
+	return found, false
+}
+
 // inside finds a T in m, or in a model that m wraps and returns from Unwrap() Model.
 func inside[T any](m Model) (found T, ok bool) {
 	for m != nil {
@@ -221,6 +237,9 @@ type Spec struct {
 	// Effect is what its calls do, unless the tool is an [EffectTool]. "" counts as
 	// EffectOut.
 	Effect Effect `json:"-"`
+	// Unattended says that a clean call of EffectOut may run where nobody can be asked,
+	// such as in a job, though the configuration does not say so.
+	Unattended bool `json:"-"`
 	// Origin is whose words its results are, unless [Call.Mark] says more. "" is
 	// sessions.OriginOthers.
 	Origin sessions.Origin `json:"-"`

@@ -29,6 +29,30 @@ type EffectTool interface {
 	EffectOf(c Call, seen Seen) Effect
 }
 
+// WeightyTool is a [Tool] that changes what is ours, and some of whose changes are noticed
+// late: what is forgotten is missed when it is needed, and what repeats goes on.
+type WeightyTool interface {
+	// IsWeighty reports whether c is such a change. earlier is how many calls of the tool
+	// came before it in the turn. nobody is there to see it: a job runs, for example. It
+	// must be safe for concurrent use.
+	IsWeighty(c Call, earlier int, nobody bool) bool
+}
+
+// File is a file that a call would replace.
+type File struct {
+	Name string
+	// Hash is of its content, "" if there is no such file.
+	Hash string
+}
+
+// FileTool is a [Tool] that replaces files. A yes to a call is good only while they are as
+// they were when somebody was asked.
+type FileTool interface {
+	// Replaces returns the files that c would replace, as they are now. An error says to
+	// the model why c cannot run.
+	Replaces(ctx context.Context, c Call) ([]File, error)
+}
+
 // Proposal is a call that the model wants to make.
 type Proposal struct {
 	// Turn is the id of the turn. Step counts the model's answers in it, from 1, and Place
@@ -43,6 +67,11 @@ type Proposal struct {
 	Tool   string
 	Call   Call
 	Effect Effect
+	// Unattended is [Spec.Unattended], and Weighty and Replaces what a [WeightyTool] and a
+	// [FileTool] say about the call; nil: nothing.
+	Unattended bool
+	Weighty    func(nobody bool) bool
+	Replaces   func(context.Context) ([]File, error)
 	// Taint is whose words, beside the person's and the model's, were in the request that
 	// the model answered with this call: see [sessions.Taint.List]. Nil: nobody's.
 	Taint []sessions.Origin
@@ -180,8 +209,17 @@ func (r *run) askGuard(ctx context.Context, c sessions.ToolCall, n int) (Decisio
 		guard = onlyOurs
 	}
 	call := r.callOf(c)
-	p := Proposal{Turn: r.t.ID, Step: r.steps, Place: n, Earlier: r.earlier(c), Tool: c.Name, Call: call, Effect: r.effectOf(c.Name, call), Taint: call.Taint}
-	if t, ok := r.kit.tools[c.Name].(AskTool); ok {
+	p := Proposal{
+		Turn: r.t.ID, Step: r.steps, Place: n, Earlier: r.earlier(c), Tool: c.Name, Call: call, Effect: r.effectOf(c.Name, call), Taint: call.Taint,
+		Unattended: r.kit.specs[c.Name].Unattended,
+	}
+	if t, is := ToolAs[WeightyTool](r.kit.tools[c.Name]); is {
+		p.Weighty = func(nobody bool) bool { return t.IsWeighty(call, p.Earlier, nobody) }
+	}
+	if t, is := ToolAs[FileTool](r.kit.tools[c.Name]); is {
+		p.Replaces = func(ctx context.Context) ([]File, error) { return t.Replaces(ctx, call) }
+	}
+	if t, is := ToolAs[AskTool](r.kit.tools[c.Name]); is {
 		p.Ask = func(ctx context.Context) (string, error) { return t.Ask(ctx, call) }
 	}
 	d, err := guard.Decide(ctx, p)
@@ -208,7 +246,7 @@ func (r *run) earlier(c sessions.ToolCall) (count int) {
 
 // effectOf is the effect of a call of the tool called name.
 func (r *run) effectOf(name string, c Call) Effect {
-	if t, ok := r.kit.tools[name].(EffectTool); ok {
+	if t, ok := ToolAs[EffectTool](r.kit.tools[name]); ok {
 		return cmp.Or(t.EffectOf(c, r.seen()), EffectOut)
 	}
 	return cmp.Or(r.kit.specs[name].Effect, EffectOut)

@@ -54,7 +54,7 @@ func (p *Permit) may(tool string) bool { return p == nil || p.May(tool) }
 // meant is the call that c stands for: c itself, or the call of a listed tool that c
 // forwards, with the id of c. why, if not "", says to the model why it stands for none.
 func (r *run) meant(c sessions.ToolCall) (inner sessions.ToolCall, why string) {
-	f, forwards := r.kit.tools[c.Name].(Forwarder)
+	f, forwards := ToolAs[Forwarder](r.kit.tools[c.Name])
 	if !forwards || !r.offer.has(c.Name) {
 		return c, ""
 	}

@@ -39,8 +39,11 @@ func (f *fetcher) tool() agent.Tool {
 		Name:        "web_fetch",
 		Description: "Read a public web page or text file as plain text. Long ones come in pages.",
 		Effect:      agent.EffectOut, // but see fetchEffect
-		Origin:      sessions.OriginWeb,
-		Keep:        -20,
+		// A job that shall look at the news makes up addresses, and before it has read a
+		// page there is nothing foreign that could choose them.
+		Unattended: true,
+		Origin:     sessions.OriginWeb,
+		Keep:       -20,
 	}, func(ctx context.Context, _ agent.Call, args fetchArgs) (string, error) {
 		return f.fetch(ctx, strings.TrimSpace(args.URL), int(max(0, min(args.Offset, 1<<40))))
 	})

@@ -119,7 +119,7 @@ var _ = builtin(func(n Needs) agent.Tool { return Remember(n.Facts) })
 
 // Remember is the tool remember: it keeps one fact for later conversations.
 func Remember(f Facts) agent.Tool {
-	return newTool(agent.Spec{
+	t := newTool(agent.Spec{
 		Name:        "remember",
 		Description: "Keep one fact beyond this conversation. In a private chat it is kept about the person, in a shared chat for that chat.",
 		// A repeat would store the fact twice.
@@ -157,6 +157,10 @@ func Remember(f Facts) agent.Tool {
 		}
 		return remembered(c, kept), nil
 	})
+	t.weighty = func(args rememberArgs, _ int, nobody bool) bool {
+		return len(args.Replaces) > 1 || nobody && len(args.Replaces) > 0
+	}
+	return t
 }
 
 // remembered tells the model what was kept, and which facts it may replace.
@@ -241,7 +245,7 @@ var _ = builtin(func(n Needs) agent.Tool { return Forget(n.Facts) })
 
 // Forget is the tool forget: it deletes one remembered fact.
 func Forget(f Facts) agent.Tool {
-	return newTool(agent.Spec{
+	t := newTool(agent.Spec{
 		Name:        "forget",
 		Description: "Remove one remembered fact, by the number that recall shows.",
 		// A store may give a deleted fact's number to a new one.
@@ -263,6 +267,9 @@ func Forget(f Facts) agent.Tool {
 		}
 		return fmt.Sprintf("Forgot #%d.", args.ID), nil
 	})
+	// Several facts may be forgotten one by one.
+	t.weighty = func(_ forgetArgs, earlier int, nobody bool) bool { return nobody || earlier > 0 }
+	return t
 }
 
 // storeFailed hides the store's message, which may contain paths of the operator,

@@ -90,7 +90,7 @@ var (
 
 // Schedule is the tool schedule: it makes a reminder, or a job, in this chat.
 func Schedule(r Reminders) agent.Tool {
-	return newTool(agent.Spec{
+	t := newTool(agent.Spec{
 		Name:        "schedule",
 		Description: "Remind this chat of something, or run a task later. Give text or prompt, and one of at, in, every, repeat. Repeat to the person what the result says.",
 		Repeatable:  false, // a repeat would make another
@@ -102,7 +102,12 @@ func Schedule(r Reminders) agent.Tool {
 		said, err := r.Schedule(ctx, c, args.order())
 		return said, reminderFailed(ctx, err)
 	})
+	t.weighty = func(args orderArgs, _ int, _ bool) bool { return args.goesOn() }
+	return t
 }
+
+// goesOn reports whether the job would repeat.
+func (a orderArgs) goesOn() bool { return a.Every != "" || a.order().When.Repeat != nil }
 
 // listJobsArgs are the arguments of list_jobs: none.
 type listJobsArgs struct{}
@@ -152,7 +157,7 @@ func (a changeJobArgs) order() heartbeat.Order {
 
 // ChangeJob is the tool change_job: it changes what a reminder says, or when.
 func ChangeJob(r Reminders) agent.Tool {
-	return newTool(agent.Spec{
+	t := newTool(agent.Spec{
 		Name:        "change_job",
 		Description: "Change a reminder or job, like r7, with the arguments of schedule. What is left out stays.",
 		Repeatable:  false, // "in 1h" would mean another time
@@ -164,6 +169,10 @@ func ChangeJob(r Reminders) agent.Tool {
 		said, err := r.ChangeJob(ctx, c, args.ID, args.order())
 		return said, reminderFailed(ctx, err)
 	})
+	t.weighty = func(args changeJobArgs, _ int, nobody bool) bool {
+		return nobody || args.Every != "" || args.order().When.Repeat != nil
+	}
+	return t
 }
 
 // cancelJobArgs are the arguments of cancel_job.
@@ -173,7 +182,7 @@ type cancelJobArgs struct {
 
 // CancelJob is the tool cancel_job: it removes a reminder.
 func CancelJob(r Reminders) agent.Tool {
-	return newTool(agent.Spec{
+	t := newTool(agent.Spec{
 		Name:        "cancel_job",
 		Description: "Cancel a reminder or job.",
 		// A number is never given again, so a second cancelling finds nothing.
@@ -186,6 +195,8 @@ func CancelJob(r Reminders) agent.Tool {
 		said, err := r.CancelJob(ctx, c, args.ID)
 		return said, reminderFailed(ctx, err)
 	})
+	t.weighty = func(_ cancelJobArgs, _ int, nobody bool) bool { return nobody }
+	return t
 }
 
 // reminderFailed is err for a model: the sentence of a refusal, or that the store failed.

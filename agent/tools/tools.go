@@ -47,6 +47,10 @@ type tool[A any] struct {
 	effect func(args A, seen agent.Seen) agent.Effect
 	// ask, if not nil, is what people read who are asked about a call with these arguments.
 	ask func(ctx context.Context, c agent.Call, args A) (string, error)
+	// weighty, if not nil, says which calls are: see [agent.WeightyTool].
+	weighty func(args A, earlier int, nobody bool) bool
+	// replaces, if not nil, names the files that a call replaces: see [agent.FileTool].
+	replaces func(c agent.Call) ([]agent.File, error)
 }
 
 // newTool declares a tool whose arguments are the fields of A. The tag jsonschema
@@ -111,6 +115,25 @@ func (t *tool[A]) Ask(ctx context.Context, c agent.Call) (string, error) {
 		return "", fmt.Errorf("%s: %w", t.spec.Name, err)
 	}
 	return text, nil
+}
+
+// IsWeighty is of agent.WeightyTool. Arguments that cannot be read are: nothing is known of
+// them.
+func (t *tool[A]) IsWeighty(c agent.Call, earlier int, nobody bool) bool {
+	if t.weighty == nil {
+		return false
+	}
+	var args A
+	raw, _ := t.withoutExtras(c.Args)
+	return decode(raw, &args) != nil || t.weighty(args, earlier, nobody)
+}
+
+// Replaces is of agent.FileTool.
+func (t *tool[A]) Replaces(_ context.Context, c agent.Call) ([]agent.File, error) {
+	if t.replaces == nil {
+		return nil, nil
+	}
+	return t.replaces(c)
 }
 
 func (t *tool[A]) Run(ctx context.Context, c agent.Call) (string, error) {

@@ -36,6 +36,7 @@ func WebSearch(engine Searching) agent.Tool {
 		Name:        "web_search",
 		Description: "Search the web. Gives titles, addresses and passages; web_fetch reads a page.",
 		Effect:      agent.EffectOut, // but see searchEffect
+		Unattended:  true,            // as web_fetch
 		Origin:      sessions.OriginWeb,
 	}
 	if engine == nil {

@@ -33,7 +33,7 @@ var _ = builtin(func(n Needs) agent.Tool { return WriteFile(n.Workspace) })
 // WriteFile is the tool write_file: it replaces a file of w atomically, even if the
 // machine loses power.
 func WriteFile(w *Workspace) agent.Tool {
-	return newTool(agent.Spec{
+	t := newTool(agent.Spec{
 		Name:        "write_file",
 		Description: "Write a text file in the workspace. It replaces what is there. Folders are made as needed.",
 		// Two calls may mean the same file, and a person or another chat may have
@@ -46,6 +46,14 @@ func WriteFile(w *Workspace) agent.Tool {
 	}, inWorkspace(w, func(ctx context.Context, w *Workspace, c agent.Call, args writeArgs) (string, error) {
 		return w.save(ctx, c, args)
 	}))
+	t.replaces = func(c agent.Call) ([]agent.File, error) {
+		name, hash, err := w.Replaced(c)
+		if name == "" || err != nil {
+			return nil, err
+		}
+		return []agent.File{{Name: name, Hash: hash}}, nil
+	}
+	return t
 }
 
 func (w *Workspace) save(ctx context.Context, c agent.Call, args writeArgs) (string, error) {
