@@ -38,19 +38,19 @@ type WeightyTool interface {
 	IsWeighty(c Call, earlier int, nobody bool) bool
 }
 
-// File is a file that a call would replace.
+// File is a file to whose content a yes is bound.
 type File struct {
 	Name string
 	// Hash is of its content, "" if there is no such file.
 	Hash string
 }
 
-// FileTool is a [Tool] that replaces files. A yes to a call is good only while they are as
-// they were when somebody was asked.
+// FileTool is a [Tool] that replaces files, or runs them. A yes to a call is good only while
+// they are as they were when somebody was asked.
 type FileTool interface {
-	// Replaces returns the files that c would replace, as they are now. An error says to
-	// the model why c cannot run.
-	Replaces(ctx context.Context, c Call) ([]File, error)
+	// Files returns the files to which a yes to c is bound, as they are now. An error says
+	// to the model why c cannot run.
+	Files(ctx context.Context, c Call) ([]File, error)
 }
 
 // Proposal is a call that the model wants to make.
@@ -67,11 +67,11 @@ type Proposal struct {
 	Tool   string
 	Call   Call
 	Effect Effect
-	// Unattended is [Spec.Unattended], and Weighty and Replaces what a [WeightyTool] and a
+	// Unattended is [Spec.Unattended], and Weighty and Files what a [WeightyTool] and a
 	// [FileTool] say about the call; nil: nothing.
 	Unattended bool
 	Weighty    func(nobody bool) bool
-	Replaces   func(context.Context) ([]File, error)
+	Files      func(context.Context) ([]File, error)
 	// Taint is whose words, beside the person's and the model's, were in the request that
 	// the model answered with this call: see [sessions.Taint.List]. Nil: nobody's.
 	Taint []sessions.Origin
@@ -217,7 +217,7 @@ func (r *run) askGuard(ctx context.Context, c sessions.ToolCall, n int) (Decisio
 		p.Weighty = func(nobody bool) bool { return t.IsWeighty(call, p.Earlier, nobody) }
 	}
 	if t, is := ToolAs[FileTool](r.kit.tools[c.Name]); is {
-		p.Replaces = func(ctx context.Context) ([]File, error) { return t.Replaces(ctx, call) }
+		p.Files = func(ctx context.Context) ([]File, error) { return t.Files(ctx, call) }
 	}
 	if t, is := ToolAs[AskTool](r.kit.tools[c.Name]); is {
 		p.Ask = func(ctx context.Context) (string, error) { return t.Ask(ctx, call) }

@@ -21,27 +21,13 @@ import (
 	"dragoman/agent"
 )
 
-// Bound is a file to whose content a yes is bound.
-type Bound struct {
-	Name string
-	Hash string // its SHA-256; "" if there is no such file
-}
-
-// Bound returns the files to which a yes for a call of the tool is bound, as they are now:
-// what write_file would replace, and what a command names. An error says why the call cannot
-// run.
-func (w *Workspace) Bound(ctx context.Context, tool string, c agent.Call) ([]Bound, error) {
-	switch tool {
-	case "write_file":
-		name, hash, err := w.Replaced(c)
-		if name == "" || err != nil {
-			return nil, err
-		}
-		return []Bound{{name, hash}}, nil
-	case execName:
-		return w.named(ctx, c)
+// replaces is the file that a call of write_file would replace.
+func (w *Workspace) replaces(c agent.Call) ([]agent.File, error) {
+	name, hash, err := w.Replaced(c)
+	if name == "" || err != nil {
+		return nil, err
 	}
-	return nil, nil
+	return []agent.File{{Name: name, Hash: hash}}, nil
 }
 
 const (
@@ -56,7 +42,7 @@ const (
 
 // named are the files of the conversation's folder that a command names, wherever in the
 // folder they lie: a command may change its folder first.
-func (w *Workspace) named(ctx context.Context, c agent.Call) ([]Bound, error) {
+func (w *Workspace) named(ctx context.Context, c agent.Call) ([]agent.File, error) {
 	var args execArgs
 	if err := decode(c.Args, &args); err != nil {
 		return nil, err
@@ -71,7 +57,7 @@ func (w *Workspace) named(ctx context.Context, c agent.Call) ([]Bound, error) {
 		return nil, err
 	}
 	left := int64(maxHashed)
-	var list []Bound
+	var list []agent.File
 	others := sha256.New()
 	for i, name := range names {
 		hash, err := chat.state(name, &left)
@@ -79,13 +65,13 @@ func (w *Workspace) named(ctx context.Context, c agent.Call) ([]Bound, error) {
 			return nil, err
 		}
 		if i < maxBound-1 || len(names) == maxBound {
-			list = append(list, Bound{name, hash})
+			list = append(list, agent.File{Name: name, Hash: hash})
 			continue
 		}
 		fmt.Fprintf(others, "%q %s\n", name, hash)
 	}
 	if more := len(names) - len(list); more > 0 {
-		list = append(list, Bound{fmt.Sprintf("%d more files", more), hex.EncodeToString(others.Sum(nil))})
+		list = append(list, agent.File{Name: fmt.Sprintf("%d more files", more), Hash: hex.EncodeToString(others.Sum(nil))})
 	}
 	return list, nil
 }

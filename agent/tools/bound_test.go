@@ -32,12 +32,21 @@ func (b bound) write(name, text string) {
 	ok(b.t, os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o600))
 }
 
+// callFiles are the files to which a yes to a call of exec is bound.
+func callFiles(t *testing.T, w *tools.Workspace, c agent.Call) ([]agent.File, error) {
+	able, is := agent.ToolAs[agent.FileTool](tools.Exec(w, nil))
+	if !is {
+		t.Fatal("exec is bound to no files")
+	}
+	return able.Files(t.Context(), c)
+}
+
 // of are the files to which a yes for a command is bound.
-func (b bound) of(command string) []tools.Bound {
+func (b bound) of(command string) []agent.File {
 	b.t.Helper()
 	args, err := json.Marshal(m{"command": command})
 	ok(b.t, err)
-	list, err := b.w.Bound(b.t.Context(), "exec", agent.Call{Args: args, Key: channels.MustKey("telegram:7")})
+	list, err := callFiles(b.t, b.w, agent.Call{Args: args, Key: channels.MustKey("telegram:7")})
 	ok(b.t, err)
 	return list
 }
@@ -84,7 +93,7 @@ func TestBoundToACommandsFiles(t *testing.T) {
 // Whatever changes in such a file, the yes is for another one.
 func TestBoundToContents(t *testing.T) {
 	b := newBound(t)
-	seen := [][]tools.Bound{b.of("sh run.sh")}
+	seen := [][]agent.File{b.of("sh run.sh")}
 	differs := func(what string) {
 		t.Helper()
 		now := b.of("sh run.sh")
@@ -132,7 +141,7 @@ func TestBoundRefuses(t *testing.T) {
 	b.write("a", "x")
 	ok(t, os.Link(filepath.Join(b.dir, "a"), filepath.Join(b.dir, "hard")))
 	args := json.RawMessage(`{"command":"cat hard"}`)
-	_, err := b.w.Bound(t.Context(), "exec", agent.Call{Args: args, Key: channels.MustKey("telegram:7")})
+	_, err := callFiles(t, b.w, agent.Call{Args: args, Key: channels.MustKey("telegram:7")})
 	if err == nil || !strings.Contains(err.Error(), "more than one name") {
 		t.Errorf("a hard link: %v", err)
 	}

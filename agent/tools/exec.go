@@ -38,8 +38,6 @@ const (
 	maxSeconds = 60
 )
 
-const execName = "exec"
-
 // execArgs are the arguments of exec.
 type execArgs struct {
 	Command string `json:"command" jsonschema:"For sh"`
@@ -52,7 +50,7 @@ var _ = builtin(func(n Needs) agent.Tool { return Exec(n.Workspace, n.Exec) })
 // with one that is off, the tool is off.
 func Exec(w *Workspace, runner Running) agent.Tool {
 	spec := agent.Spec{
-		Name:        execName,
+		Name:        "exec",
 		Description: "Run a shell command in this chat's folder of the workspace. No network. Only files there are kept.",
 		Effect:      agent.EffectRun,
 		Origin:      sessions.OriginFile,
@@ -64,12 +62,14 @@ func Exec(w *Workspace, runner Running) agent.Tool {
 	} else {
 		spec.Off = runner.Off()
 	}
-	return newTool(spec, func(ctx context.Context, c agent.Call, args execArgs) (string, error) {
+	t := newTool(spec, func(ctx context.Context, c agent.Call, args execArgs) (string, error) {
 		if spec.Off != "" { // nobody is offered it
 			return "", errors.New(spec.Off)
 		}
 		return w.execute(ctx, c, args, runner)
 	})
+	t.files = w.named
+	return t
 }
 
 // execute runs a command in the folder of c's conversation, also where the file tools see

@@ -32,6 +32,7 @@ func SendMessage(m Messages) agent.Tool {
 		Description: "Send a message to another chat, only when the person asked for it. Who reads it is told who asked. A wrong target lists the possible ones.",
 		Repeatable:  true, // a call is sent once
 		Effect:      agent.EffectOut,
+		Unattended:  true, // where a job sends a message, a route allows it
 		Origin:      sessions.OriginModel,
 		Keep:        20,
 		Chat:        true,

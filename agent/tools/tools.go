@@ -49,8 +49,8 @@ type tool[A any] struct {
 	ask func(ctx context.Context, c agent.Call, args A) (string, error)
 	// weighty, if not nil, says which calls are: see [agent.WeightyTool].
 	weighty func(args A, earlier int, nobody bool) bool
-	// replaces, if not nil, names the files that a call replaces: see [agent.FileTool].
-	replaces func(c agent.Call) ([]agent.File, error)
+	// files, if not nil, names the files to which a yes is bound: see [agent.FileTool].
+	files func(ctx context.Context, c agent.Call) ([]agent.File, error)
 }
 
 // newTool declares a tool whose arguments are the fields of A. The tag jsonschema
@@ -128,12 +128,12 @@ func (t *tool[A]) IsWeighty(c agent.Call, earlier int, nobody bool) bool {
 	return decode(raw, &args) != nil || t.weighty(args, earlier, nobody)
 }
 
-// Replaces is of agent.FileTool.
-func (t *tool[A]) Replaces(_ context.Context, c agent.Call) ([]agent.File, error) {
-	if t.replaces == nil {
+// Files is of agent.FileTool.
+func (t *tool[A]) Files(ctx context.Context, c agent.Call) ([]agent.File, error) {
+	if t.files == nil {
 		return nil, nil
 	}
-	return t.replaces(c)
+	return t.files(ctx, c)
 }
 
 func (t *tool[A]) Run(ctx context.Context, c agent.Call) (string, error) {

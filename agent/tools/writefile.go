@@ -46,13 +46,7 @@ func WriteFile(w *Workspace) agent.Tool {
 	}, inWorkspace(w, func(ctx context.Context, w *Workspace, c agent.Call, args writeArgs) (string, error) {
 		return w.save(ctx, c, args)
 	}))
-	t.replaces = func(c agent.Call) ([]agent.File, error) {
-		name, hash, err := w.Replaced(c)
-		if name == "" || err != nil {
-			return nil, err
-		}
-		return []agent.File{{Name: name, Hash: hash}}, nil
-	}
+	t.files = func(_ context.Context, c agent.Call) ([]agent.File, error) { return w.replaces(c) }
 	return t
 }
 

@@ -2,7 +2,6 @@ package actions
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"dragoman/agent"
 	"dragoman/channels"
 )
 
@@ -31,10 +29,6 @@ type Options struct {
 	For time.Duration
 	// Zone is that of times that people read. Nil: the machine's.
 	Zone *time.Location
-	// Files returns the files that a call names, as they are now. A yes is good only while
-	// they stay the same. An error says to the model why the call cannot run. Nil: calls name
-	// none.
-	Files func(ctx context.Context, p agent.Proposal) ([]File, error)
 	// Tell gets what happens, for whoever listens. It must not block. Nil: nobody does.
 	Tell func(Event)
 	Log  *slog.Logger
@@ -65,9 +59,6 @@ func New(store Store, o Options) *Book {
 	o.For = cmp.Or(o.For, 10*time.Minute)
 	if o.Zone == nil {
 		o.Zone = time.Local
-	}
-	if o.Files == nil {
-		o.Files = func(context.Context, agent.Proposal) ([]File, error) { return nil, nil }
 	}
 	if o.Tell == nil {
 		o.Tell = func(Event) {}

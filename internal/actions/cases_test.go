@@ -120,19 +120,19 @@ func TestCases(t *testing.T) {
 			w.o.Approvers = []string{"telegram:7"}
 			w.open()
 		}, want: changed},
-		{name: "a file of the call has changed", given: func(w *world) { w.files = []actions.File{{Name: "run.sh", Hash: "aa"}} }, then: func(w *world) {
+		{name: "a file of the call has changed", given: func(w *world) { w.files = []agent.File{{Name: "run.sh", Hash: "aa"}} }, then: func(w *world) {
 			yes(w)
-			w.files = []actions.File{{Name: "run.sh", Hash: "bb"}}
+			w.files = []agent.File{{Name: "run.sh", Hash: "bb"}}
 		}, want: changed},
-		{name: "a file of the call is gone", given: func(w *world) { w.files = []actions.File{{Name: "run.sh", Hash: "aa"}} }, then: func(w *world) {
+		{name: "a file of the call is gone", given: func(w *world) { w.files = []agent.File{{Name: "run.sh", Hash: "aa"}} }, then: func(w *world) {
 			yes(w)
-			w.files = []actions.File{{Name: "run.sh"}}
+			w.files = []agent.File{{Name: "run.sh"}}
 		}, want: changed},
 		{name: "the files of the call are the same", given: func(w *world) {
-			w.files = []actions.File{{Name: "run.sh", Hash: "aa"}, {Name: "lib.sh", Hash: "bb"}}
+			w.files = []agent.File{{Name: "run.sh", Hash: "aa"}, {Name: "lib.sh", Hash: "bb"}}
 		}, then: func(w *world) {
 			yes(w)
-			w.files = []actions.File{{Name: "lib.sh", Hash: "bb"}, {Name: "run.sh", Hash: "aa"}}
+			w.files = []agent.File{{Name: "lib.sh", Hash: "bb"}, {Name: "run.sh", Hash: "aa"}}
 		}, want: "run"},
 		{name: "a restart before the answer", then: func(w *world) {
 			code := w.question().Code

@@ -73,14 +73,11 @@ var _ agent.Guard = (*Guard)(nil)
 // store's: nothing may run. It may be called side by side. The text of the question is
 // that of [Book.Questions].
 func (g *Guard) Decide(ctx context.Context, p agent.Proposal) (agent.Decision, error) {
-	text, values, err := canonical(string(p.Call.Args))
+	text, err := canonical(string(p.Call.Args))
 	if err != nil {
 		return agent.Decision{Say: fmt.Sprintf(sayUnreadable, err)}, nil
 	}
-	s := Situation{
-		Effect: p.Effect, Rule: g.b.o.ruleOf(p.Tool), Tainted: len(p.Taint) > 0, Nobody: g.t.Nobody,
-		Weighty: weighty(p.Tool, values, p.Earlier, g.t.Nobody),
-	}
+	s := g.situation(p)
 	verdict := Judge(s)
 	if verdict == Allow {
 		return agent.Decision{Verdict: agent.Allow}, nil
@@ -88,7 +85,7 @@ func (g *Guard) Decide(ctx context.Context, p agent.Proposal) (agent.Decision, e
 	if s.Rule == RuleDeny {
 		return agent.Decision{Say: sayForbidden}, nil
 	}
-	files, err := g.b.o.Files(ctx, p)
+	files, err := filesOf(ctx, p)
 	if err != nil {
 		return agent.Decision{Say: fmt.Sprintf(sayUnreadable, err)}, nil
 	}
@@ -136,6 +133,30 @@ func shownOf(ctx context.Context, p agent.Proposal, args string) (text string, p
 		return args, false, err
 	}
 	return text, true, err
+}
+
+// situation is what the verdict about p depends on.
+func (g *Guard) situation(p agent.Proposal) Situation {
+	rule := g.b.o.ruleOf(p.Tool)
+	if rule == RuleDefault && p.Unattended {
+		rule = RuleAllow
+	}
+	return Situation{
+		Effect: p.Effect, Rule: rule, Tainted: len(p.Taint) > 0, Nobody: g.t.Nobody,
+		Weighty: p.Weighty != nil && p.Weighty(g.t.Nobody),
+	}
+}
+
+// filesOf are the files to which a yes to p is bound.
+func filesOf(ctx context.Context, p agent.Proposal) (files []File, err error) {
+	if p.Files == nil {
+		return nil, nil
+	}
+	list, err := p.Files(ctx)
+	for _, f := range list {
+		files = append(files, File(f))
+	}
+	return files, err
 }
 
 // ask finds the answer to the question about a call, or puts the question, of which draft

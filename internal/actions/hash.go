@@ -21,9 +21,8 @@ const maxDepth = 100
 var errTwice = errors.New("an argument is there twice")
 
 // canonical writes the arguments of a call in the one way in which equal ones are equal
-// text: sorted names, no spaces, numbers as they were written. It returns them also as
-// values.
-func canonical(args string) (text string, values map[string]any, err error) {
+// text: sorted names, no spaces, numbers as they were written.
+func canonical(args string) (text string, err error) {
 	if strings.TrimSpace(args) == "" {
 		args = "{}"
 	}
@@ -31,21 +30,21 @@ func canonical(args string) (text string, values map[string]any, err error) {
 	d.UseNumber()
 	v, err := value(d, 0)
 	if err != nil {
-		return "", nil, fmt.Errorf("actions: read arguments: %w", err)
+		return "", fmt.Errorf("actions: read arguments: %w", err)
 	}
 	_, err = d.Token()
 	values, is := v.(map[string]any)
 	if !errors.Is(err, io.EOF) || !is {
-		return "", nil, errors.New("actions: read arguments: they are not one JSON object")
+		return "", errors.New("actions: read arguments: they are not one JSON object")
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	err = e.Encode(values)
 	if err != nil {
-		return "", nil, fmt.Errorf("actions: write arguments: %w", err)
+		return "", fmt.Errorf("actions: write arguments: %w", err)
 	}
-	return strings.TrimSuffix(b.String(), "\n"), values, nil
+	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
 // value reads the next value of d, which is at that depth.

@@ -35,7 +35,7 @@ type Situation struct {
 	Tainted bool
 	// Nobody is there to be asked: a job runs, or a program asks for somebody.
 	Nobody bool
-	// Weighty: of what is ours, it is a change that people notice late: see [weighty].
+	// Weighty: of what is ours, it is a change that people notice late: see [agent.WeightyTool].
 	Weighty bool
 }
 
@@ -85,33 +85,6 @@ func judgeEffect(s Situation) Verdict {
 func isOut(e agent.Effect) bool {
 	return e != agent.EffectRead && e != agent.EffectOwn && e != agent.EffectRun
 }
-
-// weighty reports whether a call that changes what is ours is noticed late: what is
-// forgotten is missed when it is needed, and what repeats goes on. It reads the arguments
-// as the tools of these names declare them. earlier is how many calls of the tool came
-// before it in the turn: several facts may be forgotten one by one.
-func weighty(tool string, args map[string]any, earlier int, nobody bool) bool {
-	several := func(name string) bool {
-		list, is := args[name].([]any)
-		return is && len(list) > 1
-	}
-	switch tool {
-	case "forget":
-		return nobody || earlier > 0 || several("id") || several("ids")
-	case "schedule":
-		return repeats(args)
-	case "change_job":
-		return nobody || repeats(args)
-	case "cancel_job":
-		return nobody
-	case "remember":
-		return several("replaces") || nobody && (args["pinned"] == true || args["replaces"] != nil)
-	}
-	return false
-}
-
-// repeats reports whether a job would go on and on.
-func repeats(args map[string]any) bool { return args["repeat"] != nil || args["every"] != nil }
 
 // reasons say why an origin of words is a reason to ask, by the part before the colon.
 var reasons = map[string]string{

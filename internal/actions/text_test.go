@@ -53,58 +53,32 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What is ours is asked about only where it is noticed late.
+// What is ours is asked about only where it is noticed late, as the tool says.
 func TestWeighty(t *testing.T) {
-	tests := []struct {
-		tool, args string
-		nobody     bool
-		want       string
+	for _, tt := range []struct {
+		weighty, alone, nobody bool
+		want                   string
 	}{
-		{"forget", `{"id":3}`, false, "run"},
-		{"forget", `{"ids":[3,4]}`, false, "ask"},
-		{"forget", `{"id":3}`, true, nobody},
-		{"remember", `{"text":"x"}`, true, "run"},
-		{"remember", `{"text":"x","pinned":true}`, true, nobody},
-		{"schedule", `{"text":"x","in":"1h"}`, false, "run"},
-		{"schedule", `{"text":"x","repeat":{"freq":"daily"}}`, false, "ask"},
-		{"schedule", `{"text":"x","every":"1h"}`, true, nobody},
-		{"change_job", `{"id":"r7","text":"x"}`, false, "run"},
-		{"change_job", `{"id":"r7","every":"1h"}`, false, "ask"},
-		{"change_job", `{"id":"r7","repeat":{"freq":"daily"}}`, false, "ask"},
-		{"change_job", `{"id":"r7","text":"x"}`, true, nobody},
-		{"cancel_job", `{"id":"r7"}`, false, "run"},
-		{"cancel_job", `{"id":"r7"}`, true, nobody},
-		{"write_file", `{"path":"a","content":"b"}`, true, "run"},
-	}
-	for _, tt := range tests {
+		{want: "run"},
+		{weighty: true, want: "ask"},
+		{weighty: true, nobody: true, want: nobody},
+		{alone: true, want: "run"},
+		{alone: true, nobody: true, want: nobody},
+		{nobody: true, want: "run"},
+	} {
 		w := newWorld(t)
-		w.call.Tool = tt.tool
-		w.call.Args = tt.args
 		w.call.Effect = agent.EffectOwn
+		w.call.Weighty = tt.weighty
+		w.call.WeightyAlone = tt.alone
 		w.turn.Nobody = tt.nobody
 		if got := w.said(); got != tt.want {
-			t.Errorf("%s %s, nobody there: %t: the guard says %q, want %q", tt.tool, tt.args, tt.nobody, got, tt.want)
+			t.Errorf("%+v: the guard says %q", tt, got)
 		}
-	}
-}
-
-// Several facts are several, also if they are forgotten one by one.
-func TestSeveralOneByOne(t *testing.T) {
-	w := newWorld(t)
-	w.call = call{ID: "c1", Tool: "forget", Args: `{"id":3}`, Effect: agent.EffectOwn, Origins: w.call.Origins}
-	if got := w.said(); got != "run" {
-		t.Errorf("about the first the guard says %q", got)
-	}
-	w.call.ID = "c2"
-	w.call.Args = `{"id":4}`
-	w.call.Earlier = 1
-	if got := w.said(); got != "ask" {
-		t.Errorf("about the second the guard says %q", got)
-	}
-	w.call.Origins = nil
-	w.call.ID, w.call.Earlier = "c3", 2
-	if got := w.said(); got != "run" {
-		t.Errorf("without foreign words the guard says %q", got)
+		w.call.ID = "clean"
+		w.call.Origins = nil
+		if got := w.said(); !tt.nobody && got != "run" {
+			t.Errorf("%+v, without foreign words: the guard says %q", tt, got)
+		}
 	}
 }
 

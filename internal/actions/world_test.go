@@ -25,9 +25,10 @@ type call struct {
 	ID, Tool, Args string
 	Effect         agent.Effect
 	Origins        []sessions.Origin
-	Earlier        int
 	// Ask is what people read in place of Args, "" if they read those.
 	Ask string
+	// Weighty and WeightyAlone: the tool says so, and says so where nobody is there.
+	Weighty, WeightyAlone bool
 }
 
 // world is a book over a real store, with a turn of Ann that wants to call a tool after it
@@ -40,7 +41,7 @@ type world struct {
 	turn  actions.Turn
 	call  call
 	who   actions.Who // whose turn it is
-	files []actions.File
+	files []agent.File
 
 	mu     sync.Mutex
 	now    time.Time
@@ -57,7 +58,6 @@ func newWorld(t *testing.T) *world {
 			defer w.mu.Unlock()
 			w.events = append(w.events, string(e.State))
 		},
-		Files: func(context.Context, agent.Proposal) ([]actions.File, error) { return w.files, nil },
 	}
 	w.turn = actions.Turn{ID: "telegram:42#1", Chat: private, Item: "in/telegram:42/1", Generation: "20261128_001", Private: true}
 	w.call = call{ID: "c1", Tool: "web_fetch", Args: `{"url":"https://example.org/?q=secret"}`, Origins: []sessions.Origin{sessions.OriginWeb}}
@@ -69,8 +69,11 @@ func (w *world) proposal() agent.Proposal {
 	c := w.call
 	ask := func(context.Context) (string, error) { return c.Ask, nil }
 	return agent.Proposal{
-		Ask: ask, Tool: c.Tool, Effect: c.Effect, Taint: c.Origins, Earlier: c.Earlier,
-		Call: agent.Call{ID: c.ID, Args: []byte(c.Args), Person: channels.Person{IDs: w.who.IDs, Name: w.who.Name}},
+		Ask:  ask,
+		Tool: c.Tool, Effect: c.Effect, Taint: c.Origins,
+		Weighty: func(nobody bool) bool { return c.Weighty || nobody && c.WeightyAlone },
+		Files:   func(context.Context) ([]agent.File, error) { return w.files, nil },
+		Call:    agent.Call{ID: c.ID, Args: []byte(c.Args), Person: channels.Person{IDs: w.who.IDs, Name: w.who.Name}},
 	}
 }
 

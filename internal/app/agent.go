@@ -33,6 +33,9 @@ type counted struct {
 	count *metrics.Set
 }
 
+// Unwrap returns the tool itself, for what only it can tell.
+func (t counted) Unwrap() agent.Tool { return t.Tool }
+
 func (t counted) Run(ctx context.Context, c agent.Call) (string, error) {
 	began := time.Now()
 	name := t.Spec().Name
@@ -112,6 +115,7 @@ func (d *Daemon) buildAgent() (*agent.Agent, error) {
 	}
 	o.More = d.lent.Tools
 	o.Missing = d.missingTools
+	o.Index = toolbox.Index{}
 	ag, err := agent.New(d.models.Main, offered, o)
 	if err != nil {
 		return nil, fmt.Errorf("app: %w", err)
