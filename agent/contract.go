@@ -259,6 +259,9 @@ type Spec struct {
 	// Note is for the end of the system prompt of requests that offer the tool: a list that
 	// is too long for a description, of which some servers take 1,024 characters.
 	Note string `json:"-"`
+	// Corrects says that the tool only changes or removes what another one makes, so that it
+	// alone is of no use.
+	Corrects bool `json:"-"`
 	// Off says why this daemon cannot offer the tool, and what the operator would do about
 	// it: a part of a sentence. "" if it is offered.
 	Off string `json:"-"`

@@ -1,7 +1,6 @@
 package toolbox
 
 import (
-	"slices"
 	"strings"
 
 	"dragoman/agent"
@@ -14,21 +13,20 @@ type ability struct {
 	// words: a tool whose name or description has one of them gives the ability. That holds
 	// for the tools of servers, too, which nobody here knows.
 	words []string
-	// not are tools of ours that have such words and do not give it: they only look at what
-	// another one makes, or change that.
-	not []string
+	// looks: a tool that only reads can give it.
+	looks bool
 }
 
 // abilities are in the order in which people ask for them.
 var abilities = []ability{
-	{"remind anybody of something or act later", []string{"remind", "schedule", "alarm", "timer"}, []string{"list_jobs", "change_job", "cancel_job"}},
-	{"write to other people or chats", []string{"send_message", "send a message", "mail", "notify"}, nil},
-	{"search the web", []string{"web_search", "search the web", "web search"}, nil},
-	{"open web pages", []string{"web page", "web_fetch", "browse"}, nil},
-	{"keep files", []string{"write_file", "write a text file", "write a file"}, nil},
-	{"remember anything beyond this conversation", []string{"remember", "beyond this conversation", "memory"}, []string{"recall", "forget"}},
-	{"run programs", []string{"exec", "shell", "run a command", "run code"}, nil},
-	{"make pictures", []string{"image", "picture", "draw"}, nil},
+	{"remind anybody of something or act later", []string{"remind", "schedule", "alarm", "timer"}, false},
+	{"write to other people or chats", []string{"send a message", "mail", "notify"}, false},
+	{"search the web", []string{"search the web", "web search"}, true},
+	{"open web pages", []string{"web page", "browse"}, true},
+	{"keep files", []string{"write a text file", "write a file"}, false},
+	{"remember anything beyond this conversation", []string{"remember", "beyond this conversation", "memory"}, false},
+	{"run programs", []string{"exec", "shell", "run a command", "run code"}, false},
+	{"make pictures", []string{"image", "picture", "draw"}, false},
 }
 
 // Cannot is a sentence for the system prompt that says what the model cannot do with
@@ -55,7 +53,7 @@ func Cannot(tools []agent.Spec) string {
 // given reports whether one of tools gives the ability.
 func (a ability) given(tools []agent.Spec) bool {
 	for _, t := range tools {
-		if slices.Contains(a.not, t.Name) {
+		if t.Corrects || t.Effect == agent.EffectRead && !a.looks {
 			continue
 		}
 		about := strings.ToLower(t.Name + "\n" + t.Description)

@@ -12,7 +12,7 @@ import (
 func TestCannot(t *testing.T) {
 	spec := func(name, description string) agent.Spec { return agent.Spec{Name: name, Description: description} }
 	everything := []agent.Spec{
-		spec("remind", "Remind somebody."), spec("send_message", "Write to another chat."), spec("web_search", "Search."),
+		spec("remind", "Remind somebody."), spec("send_message", "Send a message to another chat."), spec("web_search", "Search the web."),
 		spec("web_fetch", "Read a public web page."), spec("write_file", "Write a text file."), spec("remember", "Keep a fact."),
 		spec("exec", "Run a command."), spec("paint__make", "Draw a picture."),
 	}
@@ -29,7 +29,10 @@ func TestCannot(t *testing.T) {
 		"without two":            {everything[2:], "remind anybody of something or act later or write to other people or chats"},
 		"a history is no search": {append([]agent.Spec{spec("search_history", "Search everything that was said.")}, append(everything[:2:2], everything[3:]...)...), "search the web"},
 		"looking is not keeping": {
-			append([]agent.Spec{spec("recall", "Look up remembered facts."), spec("list_jobs", "List the person's reminders.")}, append(everything[1:5:5], everything[6:]...)...),
+			append([]agent.Spec{
+				{Name: "recall", Description: "Look up remembered facts.", Effect: agent.EffectRead},
+				{Name: "change_job", Description: "Change a reminder.", Corrects: true},
+			}, append(everything[1:5:5], everything[6:]...)...),
 			"remind anybody of something or act later or remember anything beyond this conversation",
 		},
 		"everything":              {everything, ""},

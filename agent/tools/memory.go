@@ -253,6 +253,7 @@ func Forget(f Facts) agent.Tool {
 		Effect:     agent.EffectOwn,
 		Origin:     sessions.OriginModel,
 		Keep:       -10,
+		Corrects:   true,
 		Chat:       true,
 	}, func(ctx context.Context, c agent.Call, args forgetArgs) (string, error) {
 		where, err := memoryOf(f, c, args.About)

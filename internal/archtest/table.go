@@ -83,7 +83,7 @@ var Table = []Rule{
 	// Its tests read streams with a real codec.
 	{Package: "agent/wire", Imports: []string{"agent", "sessions"}, Tests: []string{"agent/openai"}},
 	// It knows tools by what package agent says of them, wherever they come from.
-	{Package: "agent/toolbox", Imports: []string{"agent", "agent/window"}},
+	{Package: "agent/toolbox", Imports: []string{"agent", "agent/window", "sessions"}, Tests: []string{"agent/agenttest", "channels"}},
 	// Whose memory is meant is decided in people; its tests have the real rule.
 	{Package: "agent/tools", Imports: []string{"agent", "heartbeat", "sessions", "channels", "internal/webpage", "internal/websearch"}, Tests: []string{"agent/toolbox", "internal/people", "internal/reminders"}},
 	{Package: "agent/*", Imports: []string{"agent", "agent/window", "sessions", "channels"}},
