@@ -100,7 +100,7 @@ type Message struct {
 	// that may have happened has not failed.
 	Failed bool `json:"failed,omitempty"`
 	// Attachments are the files that came with the message, at most
-	// channels.MaxAttachments.
+	// channels.MaxAttachments. Those of a tool's result or an answer were sent to the person.
 	Attachments []channels.Attachment `json:"attachments,omitempty"`
 	// Attached is data that the model's provider sent with the message and wants
 	// back, or nil: see [Attached].

@@ -126,9 +126,19 @@ type Label struct {
 	// Part counts from 1 to Parts, the messages of one answer.
 	Part  int `json:"part,omitempty"`
 	Parts int `json:"parts,omitempty"`
-	// File, if not empty, is the name of the file that has the text.
+	// File, if not empty, is the name of the file that has the text or, with Kept, of the
+	// kept file.
 	File string        `json:"file,omitempty"`
 	Form channels.Form `json:"form,omitempty"`
+	// Kept, if not empty, is the file that is sent, a [channels.Attachment.File], and As what
+	// people see it as. The text is for networks that do not take it.
+	Kept string                  `json:"kept,omitempty"`
+	As   channels.AttachmentKind `json:"as,omitempty"`
+}
+
+// Attachment is the kept file that a message with the label l sends; false if it sends none.
+func (l Label) Attachment() (channels.Attachment, bool) {
+	return channels.Attachment{Kind: l.As, Name: l.File, File: l.Kept}, l.Kept != ""
 }
 
 // JobsOf are the jobs that the Job of a [Label] names.
@@ -375,7 +385,8 @@ type FeedItem struct {
 	// has beside theirs. Neither is shown.
 	Sender  string   `json:"-"`
 	Origins []Origin `json:"-"`
-	// Attachments are those of a person's message, as they were accepted.
+	// Attachments are those of a person's message, as they were accepted, or the file that a
+	// delivery sends.
 	Attachments []channels.Attachment `json:"attachments,omitempty"`
 }
 

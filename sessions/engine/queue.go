@@ -312,7 +312,11 @@ func (s *Store) Feed(ctx context.Context, k channels.Key, before int64, limit in
 	said := len(items)
 	for o := range v.outbox(k, q) {
 		if o.State != sessions.DeliveryDead && o.State != sessions.DeliveryDropped {
-			items = append(items, sessions.FeedItem{Label: o.Label, Seq: o.Seq, ID: o.ID, From: "dragoman", Text: o.Text, At: rules.Time(o.Created), State: o.State})
+			it := sessions.FeedItem{Label: o.Label, Seq: o.Seq, ID: o.ID, From: "dragoman", Text: o.Text, At: rules.Time(o.Created), State: o.State}
+			if a, sends := o.Attachment(); sends {
+				it.Attachments = []channels.Attachment{a}
+			}
+			items = append(items, it)
 		}
 		if len(items)-said == limit {
 			break

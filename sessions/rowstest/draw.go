@@ -364,7 +364,10 @@ func (d *differ) delivery() sessions.DeliveryState {
 
 // label is that of a delivery, or of one stored before there were labels.
 func (d *differ) label() sessions.Label {
-	l := sessions.Label{Kind: channels.KindAnswer, Turn: pick(d.r, turns...), Job: d.text(), Part: 1 + d.r.IntN(2), Parts: 2, File: d.text(), Form: channels.FormNative}
+	l := sessions.Label{
+		Kind: channels.KindAnswer, Turn: pick(d.r, turns...), Job: d.text(), Part: 1 + d.r.IntN(2), Parts: 2, File: d.text(), Form: channels.FormNative,
+		Kept: some(d.r, "x_1/a.ogg"), As: some(d.r, channels.AttachmentVoice),
+	}
 	return pick(d.r, l, sessions.Label{})
 }
 

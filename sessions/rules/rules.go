@@ -44,6 +44,8 @@ func Label(l sessions.Label) sessions.Label {
 	l.Turn = Text(l.Turn)
 	l.Job = Text(l.Job)
 	l.File = Text(l.File)
+	l.Kept = Text(l.Kept)
+	l.As = channels.AttachmentKind(Text(string(l.As)))
 	l.Form = channels.Form(Text(string(l.Form)))
 	return l
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"dragoman/channels"
+	"dragoman/sessions"
 	"dragoman/sessions/dispatch"
 	"dragoman/sessions/rows"
 	"dragoman/sessions/rules"
@@ -59,7 +60,43 @@ func outFields(key *int64, o *rows.Out, did *string) []any {
 		asRowID{key, &o.Seq},
 		&o.State, &o.Uncertain, &o.Attempts, asTime(&o.NotBefore), &o.MessageID, &o.Error,
 		asTime(&o.Created), &o.ReplyTo, &o.Edit, &o.Text,
-		&o.Kind, &o.Turn, &o.Job, &o.Part, &o.Parts, &o.File, &o.Form, did,
+		&o.Kind, &o.Turn, &o.Job, &o.Part, &o.Parts, asFile(&o.Label), &o.Form, did,
+	}
+}
+
+// keptMark begins a column file that is JSON. No name of a file begins with it.
+const keptMark = "\x01"
+
+// keptFile is such a column: a label whose file is kept.
+type keptFile struct {
+	File string                  `json:"file"`
+	Kept string                  `json:"kept"`
+	As   channels.AttachmentKind `json:"as"`
+}
+
+// asFile is the column file of a label: the name of its file, or a [keptFile].
+func asFile(l *sessions.Label) column {
+	return column{
+		write: func() any {
+			if l.Kept == "" && l.As == "" && !strings.HasPrefix(l.File, keptMark) {
+				return l.File
+			}
+			return keptMark + string(encode(keptFile{File: l.File, Kept: l.Kept, As: l.As}))
+		},
+		read: func(v any) error {
+			text, _ := v.(string)
+			kept, is := strings.CutPrefix(text, keptMark)
+			if !is {
+				l.File = text
+				return nil
+			}
+			var f keptFile
+			err := decode([]byte(kept), &f)
+			l.File = f.File
+			l.Kept = f.Kept
+			l.As = f.As
+			return err
+		},
 	}
 }
 

@@ -71,26 +71,27 @@ var outboxTests = map[string]func(*testing.T, *rig){
 	"Outbox/Labels": func(t *testing.T, r *rig) {
 		command := sessions.Label{Kind: channels.KindCommand, Part: 1, Parts: 1}
 		file := sessions.Label{Kind: channels.KindAnswer, Turn: "x:1#1", Job: "morning", Part: 2, Parts: 2, File: "answer.md", Form: channels.FormNative}
+		voice := sessions.Label{Kind: channels.KindAnswer, Turn: "x:1#1", Part: 3, Parts: 3, File: "voice", Kept: "x_1/a.ogg", As: channels.AttachmentVoice}
 		r.enter(t, sessions.Entry{
 			Inbound: in("x:1", "1", "/a"), Answered: true,
 			Replies: []sessions.Reply{{Text: "one", Label: command}},
 		}, sessions.Done)
 		h := r.claim(t)
-		must(t, r.CommitTurn(t.Context(), h.Claim, sessions.Turn{ID: "x:1#1", Replies: []sessions.Reply{{Text: "two", Label: file}}}))
+		must(t, r.CommitTurn(t.Context(), h.Claim, sessions.Turn{ID: "x:1#1", Replies: []sessions.Reply{{Text: "two", Label: file}, {Text: "three", Label: voice}}}))
 		ds, err := r.Unsent(t.Context(), h.Claim, 0)
 		must(t, err)
 		must(t, r.MarkSending(t.Context(), h.Claim, ds[1].ID))
 		must(t, r.Reschedule(t.Context(), h.Claim, ds[1].ID, time.Now(), true, "no answer"))
 		ds, err = r.Unsent(t.Context(), h.Claim, 0)
 		must(t, err)
-		same(t, "the deliveries' labels", []sessions.Label{ds[0].Label, ds[1].Label}, []sessions.Label{command, file})
+		same(t, "the deliveries' labels", []sessions.Label{ds[0].Label, ds[1].Label, ds[2].Label}, []sessions.Label{command, file, voice})
 		feed, err := r.Feed(t.Context(), key("x:1"), 0, 10)
 		must(t, err)
 		var shown []sessions.Label
 		for _, it := range feed {
 			shown = append(shown, it.Label)
 		}
-		same(t, "the feed's labels", shown, []sessions.Label{{}, command, file})
+		same(t, "the feed's labels", shown, []sessions.Label{{}, command, file, voice})
 	},
 	"Outbox/AnswersAreCounted": func(t *testing.T, r *rig) {
 		ctx := t.Context()
