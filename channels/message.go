@@ -265,10 +265,20 @@ type Choice struct {
 	Command, Subject string
 }
 
-// File is a text that is sent as a file.
+// File is a text that is sent as a file, or any other file that is sent.
 type File struct {
 	Name    string // "answer.md"
 	Content string
+	// Kind is what people see it as: a picture, a voice message. A network that cannot show it
+	// as that sends a document. "" is a document.
+	Kind AttachmentKind
+	// Type is its MIME type; "" is text/markdown.
+	Type string
+	// Seconds is how long a voice message is.
+	Seconds int
+	// Kept is the gateway's name of a file whose Content it adds before it sends. Adapters
+	// never see one without its Content.
+	Kept string
 	// Instead is the text to send where the network takes no files, or "".
 	Instead string
 }
