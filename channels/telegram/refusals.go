@@ -21,6 +21,7 @@ const (
 	refusedReply          // once more, not as a reply
 	refusedLength         // once more as a file
 	refusedFile           // once more as a text
+	refusedPicture        // once more as a document
 	refusedSize           // once more as a text that says so
 	refusedTopic          // the topic is gone: once more in the chat itself
 	refusedClosed         // the topic is closed: wait until it may be open again
@@ -46,7 +47,8 @@ var refusals = []refusal{
 	{refusedTopic, []string{"message thread not found", "message thread id", "TOPIC_DELETED", "TOPIC_ID_INVALID", "topic not found"}},
 	{refusedClosed, []string{"TOPIC_CLOSED", "topic is closed", "TOPIC_HIDDEN", "topic is hidden"}},
 	{refusedSize, []string{"file is too big", "file is too large", "FILE_TOO_BIG", "Request Entity Too Large"}},
-	{refusedFile, []string{"send documents", "send media", "SEND_DOCS_FORBIDDEN", "SEND_MEDIA_FORBIDDEN", "caption is too long", "CAPTION_TOO_LONG", "file must be non-empty"}},
+	{refusedPicture, []string{"PHOTO_INVALID", "PHOTO_SAVE_FILE_INVALID", "IMAGE_PROCESS_FAILED", "too big for a photo", "send photos", "send audios", "send music"}},
+	{refusedFile, []string{"send documents", "send media", "send voice", "SEND_DOCS_FORBIDDEN", "SEND_MEDIA_FORBIDDEN", "caption is too long", "CAPTION_TOO_LONG", "file must be non-empty"}},
 	{refusedForGood, []string{
 		"chat not found", "user is deactivated", "group chat was deleted", "group chat was deactivated",
 		"messages to bots", "PEER_ID_INVALID", "USER_ID_INVALID", "user not found",
@@ -125,10 +127,18 @@ func (f form) without(err error) (form, bool) {
 		}
 		return f.asTooLarge()
 	case refusedSize:
+		if next, able := f.asDocument(); able {
+			return next, true
+		}
 		return f.asTooLarge()
+	case refusedPicture:
+		return f.asDocument()
 	case refusedFile, refusedRight:
 		return f.asText()
 	case refusedUnknown:
+		if next, able := f.asDocument(); able {
+			return next, true
+		}
 		if f.file != nil {
 			return f.asText()
 		}
@@ -151,6 +161,18 @@ func (f form) asFile() form {
 	f.file = &channels.File{Name: longName, Content: f.page.plain}
 	f.page = page{html: sayLong, plain: sayLong}
 	return f
+}
+
+// asDocument is a picture or a sound as a document, for which Telegram has other limits. A
+// voice message has a text that says the same.
+func (f form) asDocument() (form, bool) {
+	if f.file == nil || f.file.Kind != channels.AttachmentImage && f.file.Kind != channels.AttachmentAudio {
+		return f, false
+	}
+	file := *f.file
+	file.Kind = channels.AttachmentDocument
+	f.file = &file
+	return f, true
 }
 
 // asText is the text instead of a file, if there is one.

@@ -164,11 +164,26 @@ var _ channels.Filer = (*Channel)(nil)
 // SendsFiles implements [channels.Filer].
 func (c *Channel) SendsFiles() {}
 
+// sorts are the methods that show a file as what it is, and the names of their parameters.
+// Whatever has none is sent as a document.
+var sorts = map[channels.AttachmentKind]struct{ method, field string }{
+	channels.AttachmentImage: {"sendPhoto", "photo"},
+	channels.AttachmentVoice: {"sendVoice", "voice"},
+	channels.AttachmentAudio: {"sendAudio", "audio"},
+}
+
 func (c *Channel) postFile(ctx context.Context, f form) (int, error) {
-	return c.sendText(ctx, "sendDocument", f.chat, f.page, func(chat int64, text string, mode models.ParseMode) any {
-		u := &upload{field: "document", file: f.file, values: map[string]string{
+	sort, known := sorts[f.file.Kind]
+	if !known {
+		sort.method, sort.field = "sendDocument", "document"
+	}
+	return c.sendText(ctx, sort.method, f.chat, f.page, func(chat int64, text string, mode models.ParseMode) any {
+		u := &upload{field: sort.field, file: f.file, values: map[string]string{
 			"chat_id": strconv.FormatInt(chat, 10), "caption": text, "parse_mode": string(mode),
 		}}
+		if f.file.Seconds > 0 {
+			u.values["duration"] = strconv.Itoa(f.file.Seconds)
+		}
 		if f.topic != 0 {
 			u.values["message_thread_id"] = strconv.Itoa(f.topic)
 		}

@@ -511,3 +511,49 @@ func TestSendFile(t *testing.T) {
 		t.Errorf("Send to a group with a new id = %v, want nil", err)
 	}
 }
+
+// Pictures and sound are shown as what they are. What Telegram does not take as a picture is
+// sent as a document, and a voice message that the person does not take as a text.
+func TestSendFileAsWhatItIs(t *testing.T) {
+	opus := "OggS" + strings.Repeat("x", 50)
+	png := "\x89PNG\r\n\x1a\n" + strings.Repeat("x", 50)
+	for name, tt := range map[string]struct {
+		file  channels.File
+		fault botapi.Fault
+		want  string // sort, name, seconds; or the text
+	}{
+		"voice":           {file: channels.File{Name: "voice.ogg", Kind: channels.AttachmentVoice, Content: opus, Seconds: 3}, want: "voice voice.ogg 3"},
+		"picture":         {file: channels.File{Name: "a.png", Kind: channels.AttachmentImage, Content: png}, want: "photo a.png 0"},
+		"sound":           {file: channels.File{Name: "a.mp3", Kind: channels.AttachmentAudio, Content: "ID3"}, want: "audio a.mp3 0"},
+		"video":           {file: channels.File{Name: "a.mp4", Kind: channels.AttachmentVideo, Content: "ftyp"}, want: "document a.mp4 0"},
+		"no picture":      {file: channels.File{Name: "a.png", Kind: channels.AttachmentImage, Content: "no"}, want: "document a.png 0"},
+		"a large picture": {file: channels.File{Name: "a.png", Kind: channels.AttachmentImage, Content: png + strings.Repeat("x", 11<<20)}, want: "document a.png 0"},
+		"refused voice": {
+			file:  channels.File{Name: "voice.ogg", Kind: channels.AttachmentVoice, Content: opus, Instead: "the *words*"},
+			fault: botapi.Fault{Method: "sendVoice", Status: 400, Description: "Bad Request: VOICE_MESSAGES_FORBIDDEN"}, want: "the words",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNetwork(t)
+			if tt.fault.Method != "" {
+				n.Break(tt.fault)
+			}
+			c := n.open(t, telegram.Options{})
+			if _, err := c.Send(t.Context(), channels.Outbound{ID: "1", Key: keyOf(n.chat), File: &tt.file}); err != nil {
+				t.Fatalf("Send = %v", err)
+			}
+			shown := n.Shown(n.chat.ID())
+			last := shown[len(shown)-1]
+			got := last.Text
+			if d := last.Document; d != nil {
+				got = fmt.Sprintf("%s %s %d", d.Sort, d.Name, d.Seconds)
+				if d.Content != tt.file.Content {
+					t.Error("the file is another one")
+				}
+			}
+			if got != tt.want {
+				t.Errorf("the chat shows %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

@@ -64,6 +64,10 @@ type Document struct {
 	Name    string `json:"file_name"`
 	Bytes   int    `json:"file_size"`
 	Content string `json:"-"`
+	// Sort is what people see it as: document, photo, voice or audio. Seconds is how long the
+	// bot says that it is.
+	Sort    string `json:"-"`
+	Seconds int    `json:"-"`
 }
 
 // Chat is one chat of the bot. Its methods write as people.

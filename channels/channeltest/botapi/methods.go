@@ -1,6 +1,7 @@
 package botapi
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"regexp"
@@ -150,11 +151,20 @@ func (s *Server) sendMessage(_ *http.Request, p params) answer { return s.send(p
 // mostCaption is how many UTF-16 units the caption of a file may have.
 const mostCaption = 1024
 
-func (s *Server) sendDocument(r *http.Request, p params) answer {
-	if r.MultipartForm == nil || len(r.MultipartForm.File["document"]) != 1 {
-		return badRequest("there is no document in the request")
+func (s *Server) sendDocument(r *http.Request, p params) answer { return s.sendFile(r, p, "document") }
+func (s *Server) sendPhoto(r *http.Request, p params) answer    { return s.sendFile(r, p, "photo") }
+func (s *Server) sendVoice(r *http.Request, p params) answer    { return s.sendFile(r, p, "voice") }
+func (s *Server) sendAudio(r *http.Request, p params) answer    { return s.sendFile(r, p, "audio") }
+
+// mostPhoto is how large a photo may be.
+const mostPhoto = 10 << 20
+
+// sendFile sends what the parameter called field holds.
+func (s *Server) sendFile(r *http.Request, p params, field string) answer {
+	if r.MultipartForm == nil || len(r.MultipartForm.File[field]) != 1 {
+		return badRequest("there is no %s in the request", field)
 	}
-	head := r.MultipartForm.File["document"][0]
+	head := r.MultipartForm.File[field][0]
 	f, err := head.Open()
 	if err != nil {
 		return badRequest("%v", err)
@@ -168,14 +178,23 @@ func (s *Server) sendDocument(r *http.Request, p params) answer {
 		return badRequest("file must be non-empty")
 	case units(p.str("caption")) > mostCaption:
 		return badRequest("message caption is too long")
+	case field == "photo" && len(content) > mostPhoto:
+		return badRequest("file of size %d bytes is too big for a photo; the maximum size is 10485760 bytes", len(content))
+	case field == "photo" && !strings.HasPrefix(http.DetectContentType(content), "image/"):
+		return badRequest("IMAGE_PROCESS_FAILED")
+	case field == "voice" && !strings.HasPrefix(string(content), "OggS"):
+		field = "document" // as the network does
 	}
 	p["text"] = p["caption"]
-	return s.send(p, &Document{ID: "SENT", Name: head.Filename, Bytes: len(content), Content: string(content)})
+	return s.send(p, &Document{ID: "SENT", Name: head.Filename, Bytes: len(content), Content: string(content), Sort: field, Seconds: int(p.int("duration"))})
 }
 
 // send adds a message of the bot, with doc if that is not nil.
 func (s *Server) send(p params, doc *Document) answer {
 	text, entities, no := parsed(p)
+	if doc != nil && p.str("text") == "" {
+		no = nil // a file needs no caption
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, topic, missing := s.target(p)
@@ -191,7 +210,8 @@ func (s *Server) send(p params, doc *Document) answer {
 	}
 	sort := "text messages"
 	if doc != nil {
-		sort = "documents"
+		sort = map[string]string{"photo": "photos", "voice": "voice notes", "audio": "audios"}[doc.Sort]
+		sort = cmp.Or(sort, "documents")
 	}
 	if no := c.rights.refusal(topic, sort); no != nil {
 		return *no

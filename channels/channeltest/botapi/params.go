@@ -12,8 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// mostBody bounds a request's body.
-const mostBody = 8 << 20
+// mostBody bounds a request's body, and mostUpload that of one with a file.
+const (
+	mostBody   = 8 << 20
+	mostUpload = 51 << 20
+)
 
 // params are a call's parameters: JSON values, or, from forms, strings that
 // hold them.
@@ -22,8 +25,12 @@ type params map[string]json.RawMessage
 // readParams reads JSON, multipart and URL-encoded bodies and the query.
 func readParams(r *http.Request) (params, error) {
 	p := params{}
-	r.Body = http.MaxBytesReader(nil, r.Body, mostBody)
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	most := int64(mostBody)
+	if kind == "multipart/form-data" {
+		most = mostUpload
+	}
+	r.Body = http.MaxBytesReader(nil, r.Body, most)
 	switch kind {
 	case "application/json":
 		body, err := io.ReadAll(r.Body)
