@@ -9,6 +9,8 @@ import (
 	"dragoman/channels"
 	"dragoman/channels/channeltest/wasim"
 	"dragoman/channels/whatsapp"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A file arrives complete, with its caption. If it is sent twice, it is shown once. In a
@@ -43,5 +45,32 @@ func TestSendFileInGroup(t *testing.T) {
 	all := n.ann.ReceivedIn(g)
 	if last := all[len(all)-1]; last.Quote != asked.MessageID || last.Media == nil || string(last.Media.Data) != "all" {
 		t.Errorf("the group sees %+v, want the file as a reply to %s", last, asked.MessageID)
+	}
+}
+
+// Pictures are shown as pictures and voice messages as such, with their length. What phones
+// would not show as a picture is a document.
+func TestSendFileAsWhatItIs(t *testing.T) {
+	n := newNetwork(t, wasim.Options{})
+	c, inbox := connected(t, n, whatsapp.Options{})
+	n.ann.Send(wasim.Note{Text: "show me"})
+	asked := inbox.Wait(t, 1)[0]
+	for name, tt := range map[string]struct {
+		file channels.File
+		want wasim.Media
+	}{
+		"voice":         {channels.File{Kind: channels.AttachmentVoice, Type: "audio/ogg", Content: "OggS", Seconds: 3}, wasim.Media{Kind: wasim.Voice, Mime: "audio/ogg; codecs=opus", Seconds: 3}},
+		"picture":       {channels.File{Kind: channels.AttachmentImage, Type: "image/png", Content: "png"}, wasim.Media{Kind: wasim.Image, Mime: "image/png"}},
+		"other picture": {channels.File{Kind: channels.AttachmentImage, Type: "image/webp", Name: "a.webp", Content: "webp"}, wasim.Media{Kind: wasim.Document, Mime: "image/webp", Name: "a.webp"}},
+		"sound":         {channels.File{Kind: channels.AttachmentAudio, Type: "audio/mpeg", Content: "mp3"}, wasim.Media{Kind: wasim.Audio, Mime: "audio/mpeg"}},
+		"document":      {channels.File{Kind: channels.AttachmentDocument, Type: "application/pdf", Name: "a.pdf", Content: "pdf"}, wasim.Media{Kind: wasim.Document, Mime: "application/pdf", Name: "a.pdf"}},
+	} {
+		send(t, c, channels.Outbound{ID: name, Key: asked.Key, File: &tt.file})
+		all := n.ann.Received()
+		got := *all[len(all)-1].Media
+		tt.want.Data = []byte(tt.file.Content)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

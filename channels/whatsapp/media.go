@@ -3,6 +3,7 @@
 package whatsapp
 
 import (
+	"cmp"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -229,31 +230,88 @@ func (c *Channel) SendsFiles() {}
 
 // upload encrypts f, stores it on WhatsApp's servers and returns the message that refers
 // to it. It returns nil if f is nil. Each attempt uploads it again.
-func (k *connection) upload(ctx context.Context, f *channels.File) (*waE2E.DocumentMessage, error) {
+func (k *connection) upload(ctx context.Context, f *channels.File) (*waE2E.Message, error) {
 	if f == nil {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
 	defer cancel()
-	up, err := k.client.Upload(ctx, []byte(f.Content), whatsmeow.MediaDocument)
+	up, err := k.client.Upload(ctx, []byte(f.Content), purposeOf(f))
 	if err != nil {
 		return nil, err
 	}
-	return &waE2E.DocumentMessage{
-		FileName: &f.Name, Title: &f.Name, Mimetype: proto.String("text/markdown"),
-		URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey,
-		FileEncSHA256: up.FileEncSHA256, FileSHA256: up.FileSHA256, FileLength: &up.FileLength,
-	}, nil
+	return fileMessage(f, up), nil
 }
 
-// withDocument returns d with the text of m as its caption, or m if d is nil.
-func withDocument(m *waE2E.Message, d *waE2E.DocumentMessage) *waE2E.Message {
-	if d == nil {
+// purposeOf is what the key of a file is made for.
+func purposeOf(f *channels.File) whatsmeow.MediaType {
+	switch shownAs(f) {
+	case channels.AttachmentImage:
+		return whatsmeow.MediaImage
+	case channels.AttachmentVoice, channels.AttachmentAudio:
+		return whatsmeow.MediaAudio
+	}
+	return whatsmeow.MediaDocument
+}
+
+// shownAs is what phones show f as. They show no other pictures than these two.
+func shownAs(f *channels.File) channels.AttachmentKind {
+	if f.Kind == channels.AttachmentImage && f.Type != "image/jpeg" && f.Type != "image/png" {
+		return channels.AttachmentDocument
+	}
+	return f.Kind
+}
+
+// opusType is how phones name what they record. Without the codec they do not play it.
+const opusType = "audio/ogg; codecs=opus"
+
+// fileMessage is the message for a file that was uploaded.
+func fileMessage(f *channels.File, up whatsmeow.UploadResponse) *waE2E.Message {
+	mime := cmp.Or(f.Type, "text/markdown")
+	switch kind := shownAs(f); kind {
+	case channels.AttachmentImage:
+		return &waE2E.Message{ImageMessage: &waE2E.ImageMessage{
+			Mimetype: &mime, URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey,
+			FileEncSHA256: up.FileEncSHA256, FileSHA256: up.FileSHA256, FileLength: &up.FileLength,
+		}}
+	case channels.AttachmentVoice, channels.AttachmentAudio:
+		if mime == "audio/ogg" {
+			mime = opusType
+		}
+		return &waE2E.Message{AudioMessage: &waE2E.AudioMessage{
+			PTT: proto.Bool(kind == channels.AttachmentVoice), Seconds: proto.Uint32(uint32(f.Seconds)),
+			Mimetype: &mime, URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey,
+			FileEncSHA256: up.FileEncSHA256, FileSHA256: up.FileSHA256, FileLength: &up.FileLength,
+		}}
+	}
+	return &waE2E.Message{DocumentMessage: &waE2E.DocumentMessage{
+		FileName: &f.Name, Title: &f.Name, Mimetype: &mime,
+		URL: &up.URL, DirectPath: &up.DirectPath, MediaKey: up.MediaKey,
+		FileEncSHA256: up.FileEncSHA256, FileSHA256: up.FileSHA256, FileLength: &up.FileLength,
+	}}
+}
+
+// withFile returns file with the text of m as its caption, and with what m is about. A nil
+// file is none, and sound has no caption.
+func withFile(m, file *waE2E.Message) *waE2E.Message {
+	if file == nil {
 		return m
 	}
-	d.Caption = proto.String(m.GetConversation())
+	caption := proto.String(m.GetConversation())
+	var about *waE2E.ContextInfo
 	if e := m.GetExtendedTextMessage(); e != nil {
-		d.Caption, d.ContextInfo = e.Text, e.ContextInfo
+		caption = e.Text
+		about = e.ContextInfo
 	}
-	return &waE2E.Message{DocumentMessage: d}
+	switch {
+	case file.ImageMessage != nil:
+		file.ImageMessage.Caption = caption
+		file.ImageMessage.ContextInfo = about
+	case file.AudioMessage != nil:
+		file.AudioMessage.ContextInfo = about
+	default:
+		file.DocumentMessage.Caption = caption
+		file.DocumentMessage.ContextInfo = about
+	}
+	return file
 }

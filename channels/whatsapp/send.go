@@ -71,7 +71,7 @@ func (c *Channel) Send(ctx context.Context, m channels.Outbound) (channels.Recei
 // the connection.
 func (k *connection) send(ctx, inside context.Context, m channels.Outbound, to types.JID, f form) (types.MessageID, error) {
 	c := k.c
-	document, err := k.upload(inside, f.file) // before the queue, so that other messages do not wait for it
+	file, err := k.upload(inside, f.file) // before the queue, so that other messages do not wait for it
 	if err != nil {
 		return "", &channels.NotSent{Err: fmt.Errorf("whatsapp: send a file: %w", err)}
 	}
@@ -88,7 +88,7 @@ func (k *connection) send(ctx, inside context.Context, m channels.Outbound, to t
 	limited, cancel := stallTimeout(inside, c.sendTimeout)
 	defer cancel()
 	k.skipped.watch(id, to, identify(k.client.Store.GetJID(), k.client.Store.GetLID()))
-	_, err = k.client.SendMessage(limited, to, withDocument(c.compose(m, f, to, expires), document), whatsmeow.SendRequestExtra{ID: id, Timeout: c.sendTimeout})
+	_, err = k.client.SendMessage(limited, to, withFile(c.compose(m, f, to, expires), file), whatsmeow.SendRequestExtra{ID: id, Timeout: c.sendTimeout})
 	notEncrypted := k.skipped.end()
 	switch {
 	case err == nil && notEncrypted != nil:

@@ -41,7 +41,9 @@ type Media struct {
 	Kind Kind
 	Mime string
 	Name string // of a document
-	Data []byte
+	// Seconds is how long a recording is, as its sender says.
+	Seconds uint32
+	Data    []byte
 	// Claim is the size that the message says, if it is not the real one.
 	Claim uint64
 	// Forged makes the message name the hash of another file.
@@ -200,7 +202,7 @@ func (s *Server) attach(n Note, info *waE2E.ContextInfo) *waE2E.Message {
 	case Audio, Voice:
 		return &waE2E.Message{AudioMessage: &waE2E.AudioMessage{
 			URL: &url, DirectPath: &path, MediaKey: key, FileSHA256: plainSum[:], FileEncSHA256: sealedSum[:], FileLength: &size,
-			Mimetype: &m.Mime, PTT: proto.Bool(m.Kind == Voice), ContextInfo: info,
+			Mimetype: &m.Mime, PTT: proto.Bool(m.Kind == Voice), Seconds: &m.Seconds, ContextInfo: info,
 		}}
 	case Sticker:
 		return &waE2E.Message{StickerMessage: &waE2E.StickerMessage{
@@ -242,6 +244,7 @@ func (s *Server) fetch(message *waE2E.Message) *Media {
 		m.Kind, sealed = Video, message.GetVideoMessage()
 	case message.GetAudioMessage() != nil:
 		m.Kind, sealed = Audio, message.GetAudioMessage()
+		m.Seconds = message.GetAudioMessage().GetSeconds()
 		if message.GetAudioMessage().GetPTT() {
 			m.Kind = Voice
 		}
