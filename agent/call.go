@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"dragoman/agent/window"
+	"dragoman/channels"
 	"dragoman/sessions"
 )
 
@@ -114,6 +115,10 @@ func (r *run) answerCall(ctx context.Context, c, inner sessions.ToolCall, d ruli
 		m.Content = o.text
 		m.Failed = o.failed
 		m.Origins = resultOrigins(r.kit.specs[inner.Name].Origin, o.found)
+		if o.err == nil {
+			m.Attachments = o.sent
+			r.sending.Add(int64(len(o.sent)))
+		}
 	}
 	// Record it even if the turn was stopped meanwhile, or the next run would not
 	// know that it happened.
@@ -200,7 +205,7 @@ func (r *run) execute(ctx context.Context, c sessions.ToolCall) (o outcome, err 
 // callOf is c as its tool gets it.
 func (r *run) callOf(c sessions.ToolCall) Call {
 	call := Call{
-		ID: c.ID, Args: json.RawMessage(arguments(c)),
+		ID: c.ID, Args: json.RawMessage(arguments(c)), Sending: int(r.sending.Load()),
 		Key: r.t.Key, Person: r.person, Private: r.t.Private, Operator: r.t.Operator,
 		Turn: r.t.ID, Job: r.t.Job, Taint: r.taint.List(), Listed: r.offer.listed,
 	}
@@ -230,6 +235,8 @@ type outcome struct {
 	failed bool
 	// found is what the tool said with Call.Mark.
 	found sessions.Taint
+	// sent is what the tool said with Call.Attach.
+	sent []channels.Attachment
 }
 
 var errPanic = errors.New("the tool failed by an internal error")
@@ -248,6 +255,7 @@ func (a *Agent) runTool(ctx context.Context, t Tool, c Call) outcome {
 		}()
 		marked := c
 		marked.Found = &o.found
+		marked.Sent = &o.sent
 		o.text, o.err = t.Run(ctx, marked)
 	}()
 	select {

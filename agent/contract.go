@@ -289,6 +289,18 @@ type Call struct {
 	Listed []Spec
 	// Found, if not nil, gets what Mark and MarkMessage say.
 	Found *sessions.Taint
+	// Sent, if not nil, gets what Attach says. Sending is how many files earlier calls of the
+	// turn send.
+	Sent    *[]channels.Attachment
+	Sending int
+}
+
+// Attach sends a file that is kept (its File is set) with the answer. It must not be called
+// after Run has returned; a call that fails sends nothing.
+func (c Call) Attach(a channels.Attachment) {
+	if c.Sent != nil {
+		*c.Sent = append(*c.Sent, a)
+	}
 }
 
 // Mark says whose words the result of c is, beside [Spec.Origin]. It must not be called

@@ -22,6 +22,7 @@ func (r *run) replay(steps []sessions.Step) {
 			m := *s.Message
 			m.Turn = cmp.Or(m.Turn, r.t.ID)
 			r.done[s.CallID] = m
+			r.sending.Add(int64(len(m.Attachments)))
 		case s.Kind == sessions.StepModel:
 			r.closeGroup()
 			m := *s.Message

@@ -83,6 +83,8 @@ type run struct {
 	sentThoughts bool
 	// barred: the person lost the right to use tools.
 	barred atomic.Bool
+	// sending counts the files that the turn's calls send.
+	sending atomic.Int64
 
 	// room is where the messages of the first request are, or nil: see takeRoom.
 	room *[]sessions.Message

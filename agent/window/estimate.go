@@ -18,6 +18,9 @@ const imageTokens = 1000
 // that name them are counted elsewhere.
 func pictureTokens(m *sessions.Message) int {
 	n := 0
+	if m.Role != sessions.RoleUser {
+		return n // what a tool sends is shown to people
+	}
 	for _, a := range m.Attachments {
 		if a.File != "" && a.IsImage() {
 			n += imageTokens
