@@ -278,7 +278,7 @@ func (g *Gateway) sentAnswer(k channels.Key, e *endedTurn) string {
 		answers := it.Kind == channels.KindAnswer || it.Kind == channels.KindApology
 		switch {
 		case it.Turn != e.id || !answers:
-		case it.File != "":
+		case it.File != "" && it.Kept == "":
 			return it.Text
 		default:
 			all = it.Parts

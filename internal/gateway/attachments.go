@@ -20,6 +20,12 @@ type Media interface {
 	Keep(ctx context.Context, m channels.Inbound, i int, fetch func(context.Context, io.Writer) error) (channels.Attachment, error)
 }
 
+// Kept opens files that are kept. *media.Store is one.
+type Kept interface {
+	// Open opens a file by its name. Errors: [fs.ErrNotExist].
+	Open(file string) (io.ReadCloser, error)
+}
+
 // Listener writes down voice messages.
 type Listener interface {
 	// Words returns what is said in a file of k's conversation. The error, for the

@@ -188,7 +188,7 @@ func (g *Gateway) outbound(b *binding, d sessions.Delivery) channels.Outbound {
 	o.GoesOn = g.chats.continues(d)
 	o.Finishes = finishes(d)
 	o.Choices = choices(d)
-	b.asFile(&o, d.File)
+	b.asFile(&o, d.Label)
 	if _, safe := b.Channel.(channels.Deduper); o.Uncertain && o.Edit == "" && !safe {
 		o.Repeats = true
 		g.opts.Observer.Repeated(d.Key.Channel())
@@ -216,5 +216,10 @@ func (g *Gateway) send(ctx context.Context, b *binding, o channels.Outbound) (r 
 		o.Repeats = false
 	}
 	c, _ := ability[channels.Channel](b)
+	if !b.elsewhere() {
+		if o, err = g.withContent(o); err != nil {
+			return channels.Receipt{}, err
+		}
+	}
 	return c.Send(ctx, o)
 }

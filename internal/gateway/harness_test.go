@@ -139,8 +139,9 @@ type scripted struct {
 	summarize func(context.Context, sessions.History) (sessions.Summary, error)
 	can       bool // a person may ask for a summary
 	audit     func(agent.Turn)
-	by        string       // the model that says it answered
-	ended     agent.Result // how a turn ended, beside its text: Finish, Thought, Unaccounted
+	by        string                // the model that says it answered
+	files     []channels.Attachment // what a tool sends with the answer
+	ended     agent.Result          // how a turn ended, beside its text: Finish, Thought, Unaccounted
 }
 
 func (s *scripted) Run(ctx context.Context, t agent.Turn) (agent.Result, error) {
@@ -159,6 +160,10 @@ func (s *scripted) Run(ctx context.Context, t agent.Turn) (agent.Result, error) 
 	last := sessions.Message{Role: sessions.RoleAssistant, Content: text, Model: s.by}
 	if text == "" {
 		last.Content, last.Synthetic = "(no words)", true // as the agent does
+	}
+	if len(s.files) > 0 {
+		msgs = append(msgs, sessions.Message{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "c1", Name: "send_file", Arguments: "{}"}}},
+			sessions.Message{Role: sessions.RoleTool, Name: "send_file", ToolCallID: "c1", Content: "sent", Turn: t.ID, Attachments: s.files})
 	}
 	msgs = append(msgs, last)
 	res := s.ended

@@ -74,11 +74,14 @@ func (j *job) fillCommit(ctx context.Context, g *Gateway, t *sessions.Turn, res 
 	}
 	if text != "" {
 		t.Replies = g.split(sessions.Label{Kind: channels.KindJob, Turn: t.ID, Job: j.name}, j.target, text, channels.Inbound{})
+		files := sentFiles(t.ID, res.Messages)
+		t.Replies = withFiles(t.Replies, files)
 		if j.reminder == "" {
 			t.Notes = g.taintNote(j.target, t.ID, res.Taint)
 		} else {
 			t.Messages = []sessions.Message{reminderNote(j.reminder, text, res.Taint)}
 			t.Messages[0].Turn = t.ID
+			t.Messages[0].Attachments = attachmentsOf(files)
 		}
 	}
 	if j.due.IsZero() {
@@ -162,7 +165,7 @@ func (g *Gateway) jobNotes(ctx context.Context, k channels.Key, h sessions.Histo
 		text := g.plain(k, it.Text, it.Form)
 		continues := turn != "" && turn == it.Turn
 		switch {
-		case continues && it.File != "": // all of it
+		case continues && it.File != "" && it.Kept == "": // all of it
 			notes[len(notes)-1].Content = jobNote(it.Job, text)
 		case continues:
 			notes[len(notes)-1].Content += "\n" + text

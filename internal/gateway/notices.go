@@ -138,7 +138,7 @@ func (g *Gateway) Tell(ctx context.Context, to channels.Key, id, text string) er
 	g.log(to).Warn("the store cannot write; sending a notice without saving it first", "err", err)
 	for _, r := range replies {
 		o := channels.Outbound{ID: r.ID, Key: to, Kind: r.Kind, Text: r.Text, Form: r.Form, Attempt: 1}
-		b.asFile(&o, r.File)
+		b.asFile(&o, r.Label)
 		if _, sent := g.send(ctx, b, o); sent != nil {
 			return fmt.Errorf("gateway: tell %s: %w", to, errors.Join(err, sent))
 		}

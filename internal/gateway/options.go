@@ -96,6 +96,8 @@ type Options struct {
 	Leaving Leaving
 	// Media keeps files. Nil: the model only sees their names.
 	Media Media
+	// Kept has the files that answers send. Nil: none is sent.
+	Kept Kept
 	// Listener is nil where voice messages are not written down.
 	Listener Listener
 	// Pager shows scans. Nil: nothing does.

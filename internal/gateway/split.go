@@ -90,10 +90,18 @@ func (b *binding) limitParts(pieces []channels.Piece, text string) []sessions.Re
 	return parts
 }
 
-// asFile makes the text of o the file of that name, if the channel sends files.
-func (b *binding) asFile(o *channels.Outbound, name string) {
-	if _, able := b.Channel.(channels.Filer); able && name != "" {
-		o.File = &channels.File{Name: name, Content: o.Text, Instead: fmt.Sprintf(sayNoFile, size(len(o.Text)))}
+// asFile makes o send the file that its label l names, if the channel sends files: the text
+// of o, or a kept file.
+func (b *binding) asFile(o *channels.Outbound, l sessions.Label) {
+	_, able := b.Channel.(channels.Filer)
+	switch {
+	case !able:
+	case l.Kept != "":
+		o.File = &channels.File{Name: l.File, Kept: l.Kept, Kind: l.As, Instead: o.Text}
+		o.Text = ""
+		o.Form = channels.FormMarkdown
+	case l.File != "":
+		o.File = &channels.File{Name: l.File, Content: o.Text, Instead: fmt.Sprintf(sayNoFile, size(len(o.Text)))}
 		o.Text = sayFile
 	}
 }

@@ -1,0 +1,82 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"dragoman/agent"
+	"dragoman/channels"
+	"dragoman/internal/gateway"
+)
+
+// shelf has files by name.
+type shelf struct {
+	files  map[string]string
+	broken int // the first openings fail
+}
+
+func (s *shelf) Open(file string) (io.ReadCloser, error) {
+	if s.broken > 0 {
+		s.broken--
+		return nil, errors.New("the disk")
+	}
+	content, found := s.files[file]
+	if !found {
+		return nil, fs.ErrNotExist
+	}
+	return io.NopCloser(strings.NewReader(content)), nil
+}
+
+// The files of an answer follow it, with their content, and are tried again like any
+// message. A network without files gets a line, and so does a file that was deleted.
+func TestAnswersSendFiles(t *testing.T) {
+	pdf := channels.Attachment{Kind: channels.AttachmentDocument, Name: "a.pdf", Bytes: 1234, File: "net_1/a.pdf"}
+	for name, tt := range map[string]struct {
+		files bool // the network takes them
+		shelf shelf
+		want  []string
+	}{
+		"taken":           {files: true, shelf: shelf{files: map[string]string{"net_1/a.pdf": "%PDF-1.7"}}, want: []string{"Here.", "document a.pdf application/pdf %PDF-1.7"}},
+		"after a failure": {files: true, shelf: shelf{files: map[string]string{"net_1/a.pdf": "%PDF-1.7"}, broken: 2}, want: []string{"Here.", "document a.pdf application/pdf %PDF-1.7"}},
+		"deleted":         {files: true, want: []string{"Here.", "[document a.pdf, 1 kB] (The file is no longer here.)"}},
+		"not taken":       {shelf: shelf{files: map[string]string{"net_1/a.pdf": "x"}}, want: []string{"Here.", "[document a.pdf, 1 kB]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, func(w *world, b *gateway.Binding, o *gateway.Options) {
+					p := paged{w.net, 4000}
+					b.Channel = p
+					if tt.files {
+						b.Channel = filing{p}
+					}
+					o.Kept = &tt.shelf
+					w.agent.run = func(context.Context, agent.Turn) (string, error) { return "Here.", nil }
+					w.agent.files = []channels.Attachment{pdf}
+				})
+				w.say("1", "send it")
+				time.Sleep(time.Minute) // of the bubble
+				synctest.Wait()
+				w.net.mu.Lock()
+				defer w.net.mu.Unlock()
+				var got []string
+				for _, m := range w.net.sent {
+					text := m.Text
+					if f := m.File; f != nil {
+						text += fmt.Sprintf("%s %s %s %s", f.Kind, f.Name, f.Type, f.Content)
+					}
+					got = append(got, text)
+				}
+				if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", tt.want) {
+					t.Errorf("sent %q, want %q", got, tt.want)
+				}
+			})
+		})
+	}
+}
