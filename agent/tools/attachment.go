@@ -44,8 +44,8 @@ const (
 // attachmentArgs are the arguments of read_attachment.
 type attachmentArgs struct {
 	File   string `json:"file" jsonschema:"What follows the word file in the message's line, like telegram_7/k3….txt"`
-	Offset number `json:"offset,omitempty" jsonschema:"Byte to begin at"`
-	Limit  number `json:"limit,omitempty" jsonschema:"Most bytes"`
+	Offset number `json:"offset,omitempty"` // as in readArgs, which tells what it is
+	Limit  number `json:"limit,omitempty"`
 }
 
 var _ = builtin(func(n Needs) agent.Tool { return ReadAttachment(n.Attachments, n.Documents) })

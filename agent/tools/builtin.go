@@ -19,6 +19,8 @@ type Needs struct {
 	Reminders   Reminders
 	// Messages is nil where the model can reach no other chat.
 	Messages Messages
+	// Outgoing is nil where no files can be sent.
+	Outgoing Outgoing
 	// Search is nil where no search service is configured.
 	Search Searching
 	// Exec is nil where commands are not configured.

@@ -183,8 +183,8 @@ func remembered(c agent.Call, kept sessions.Kept) string {
 
 // recallArgs are the arguments of recall.
 type recallArgs struct {
-	Query string `json:"query,omitempty" jsonschema:"Words to look for"`
-	About whose  `json:"about,omitempty" jsonschema:"Whose memory"`
+	Query string `json:"query,omitempty"` // words to look for
+	About whose  `json:"about,omitempty"` // as in rememberArgs
 	Limit number `json:"limit,omitempty" jsonschema:"Most facts, up to 50; default 10"`
 }
 
@@ -238,7 +238,7 @@ func Recall(f Facts) agent.Tool {
 // forgetArgs are the arguments of forget.
 type forgetArgs struct {
 	ID    number `json:"id" jsonschema:"The fact's number"`
-	About whose  `json:"about,omitempty" jsonschema:"Whose memory"`
+	About whose  `json:"about,omitempty"` // as in rememberArgs
 }
 
 var _ = builtin(func(n Needs) agent.Tool { return Forget(n.Facts) })

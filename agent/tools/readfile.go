@@ -20,7 +20,7 @@ import (
 type readArgs struct {
 	Path   string `json:"path" jsonschema:"Like notes/today.md"`
 	Offset number `json:"offset,omitempty" jsonschema:"Byte to begin at"`
-	Limit  number `json:"limit,omitempty" jsonschema:"Most bytes"`
+	Limit  number `json:"limit,omitempty"` // most bytes
 }
 
 var _ = builtin(func(n Needs) agent.Tool { return ReadFile(n.Workspace) })

@@ -24,7 +24,7 @@ const tempName = ".dragoman-write.tmp"
 // writeArgs are the arguments of write_file.
 type writeArgs struct {
 	Path    string `json:"path" jsonschema:"Like notes/today.md"`
-	Content string `json:"content" jsonschema:"The text"`
+	Content string `json:"content"`
 	Append  bool   `json:"append,omitempty" jsonschema:"Add to its end"`
 }
 

@@ -186,6 +186,7 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 	d.foreign = d.newForeign()
 	box, err := toolbox.New(tools.Builtin(tools.Needs{
 		Search: search, Exec: d.commands, Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Documents: d.foreign, Reminders: d.reminders,
+		Outgoing: d.parcels(),
 		Messages: d.messages(),
 		Zone:     zoneOf(d.cfg.Agent.TimeZone), Now: time.Now,
 	}))

@@ -342,6 +342,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		Actions: d.book, Rules: d.rules(d.cfg), Count: d.countTurn, Usage: d.saidUsage, People: d.people, Connections: people.NewConnections(d.people), Gate: d.gate, Known: d.known(), Memory: people.Memory{Facts: d.store, People: d.people}, Agents: d.personas, Heartbeats: d.beats, Reminders: d.reminders, Routes: routesOf(d.cfg), Events: d.events,
 		Media: d.files, Listener: listening,
 		Pager:   pager{d.files, d.foreign},
+		Kept:    d.files,
 		Leaving: leaving{d}, Audit: auditLog(d.state).Record, Observer: observer{d.metrics, d.turnEnded}, Traces: d.traces, Logger: d.log,
 		Keep: d.hooks.Keep,
 	})
