@@ -27,6 +27,7 @@
  * @property {number} [seq]
  * @property {string} [turn]
  * @property {import("./types.js").Attachment[]} [files]
+ * @property {{seq: number, files: import("./types.js").Attachment[]}[]} [sent] files of an answer, by message
  * @property {boolean} [waiting] no answer yet
  * @property {import("./types.js").Unsent} [unsent]
  * @property {Step[]} [steps]
@@ -175,6 +176,7 @@ function words(entries, m, talk, asked, me) {
   answer.usage = added(answer.usage, m.usage);
   answer.at = m.at;
   if (m.seq) answer.seq = m.seq;
+  sends(answer, m);
   answer.feedback = m.feedback ?? answer.feedback;
   answer.took = asked ? Date.parse(m.at) - Date.parse(asked) : undefined;
   answer.state = deliveryState(talk.feed, m.turn);
@@ -201,8 +203,18 @@ function result(entries, m) {
     step.result = m.content;
     step.failed = m.failed;
     step.took = Date.parse(m.at) - Date.parse(step.at);
+    sends(entries[i], m);
     return;
   }
+}
+
+// sends adds the files that a result or an answer brought.
+/**
+ * @param {Entry} answer
+ * @param {import("./types.js").Message} m
+ */
+function sends(answer, m) {
+  if (m.attachments) answer.sent = [...(answer.sent ?? []), { seq: m.seq, files: m.attachments }];
 }
 
 const worst = ["unknown", "queued", "sending", "sent"];

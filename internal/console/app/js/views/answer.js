@@ -11,6 +11,7 @@ import { toast, trouble } from "../parts/toast.js";
 import { useStore } from "../store.js";
 import { again, feedback, may } from "../talk.js";
 import { clock, cost, number, t, took, wholeTime } from "../text.js";
+import { Files } from "./files.js";
 import { Steps } from "./steps.js";
 
 const approval = () => import("./approval.js").then((m) => m.Approval);
@@ -31,6 +32,7 @@ export function Answer({ of: e, say }) {
     <p class="who"><span class="avatar small mark" aria-hidden="true"><img src=${mark} alt="" /></span><b>Dragoman</b>${e.who && html`<span class="meta">${t("written by {0}", e.who)}</span>`}${at && html` <time class="meta" datetime=${at} title=${wholeTime(at)}>${clock(at)}</time>`}</p>
     <${Steps} of=${e.steps ?? []} live=${live} growing=${growing} />
     ${text ? html`<${Markdown} text=${text} growing=${growing} />` : growing && html`<p class="dots" role="status" aria-label=${t("is answering")}><i /><i /><i /></p>`}
+    ${e.sent?.map(({ seq, files }) => html`<${Files} key=${`f${seq}`} of=${files} talkKey=${say.talkKey} seq=${seq} />`)}
     ${e.stopped !== undefined && html`<p class="meta rowline"><${Icon} name="square" small />${e.stopped === "you" ? t("You stopped it.") : t("{0} stopped it.", e.stopped)}</p>`}
     ${e.approvals?.map((a) => html`<${Lazily} key=${a.id} load=${approval} props=${{ of: a }} />`)}
     ${text && !growing && html`<${Under} of=${e} text=${text} say=${say} />`}
