@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"dragoman/agent"
@@ -24,13 +25,21 @@ const others = "*"
 func (d *Daemon) openMCP() {
 	var servers []mcp.Server
 	for _, name := range d.cfg.EnabledMCP() {
-		servers = append(servers, serverOf(name, d.cfg.MCP.Servers[name]))
+		if d.mayOfferAny(name) {
+			servers = append(servers, serverOf(name, d.cfg.MCP.Servers[name]))
+		}
 	}
 	if len(servers) == 0 {
 		return
 	}
 	d.mcp = mcp.New(servers, d.store, mcp.Options{Version: d.opts.Version, Home: d.state.File(homesName), Logger: d.log})
 	d.onClose("the servers of tools", d.mcp.Close)
+}
+
+// mayOfferAny reports whether agent.tools leaves a tool of that server.
+func (d *Daemon) mayOfferAny(server string) bool {
+	names := d.cfg.Agent.Tools.Names()
+	return names == nil || slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, server+"__") })
 }
 
 func serverOf(name string, c config.MCPServer) mcp.Server {
