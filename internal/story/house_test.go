@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"dragoman/agent/agenttest"
+	"dragoman/agent/mcp/mcptest"
 	"dragoman/channels/channeltest/botapi"
 	"dragoman/internal/api"
 	"dragoman/internal/testkit"
@@ -31,7 +32,10 @@ const most = time.Minute
 // binary is the program under test, built by TestMain.
 var binary string
 
-func TestMain(m *testing.M) { os.Exit(inFolder(m)) }
+func TestMain(m *testing.M) {
+	mcptest.Main() // a server of tools
+	os.Exit(inFolder(m))
+}
 
 func inFolder(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "dragoman-story")
