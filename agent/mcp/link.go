@@ -157,10 +157,10 @@ func (l *link) adopt(c *live, found *listing, err error) bool {
 		err = errEnded
 	}
 	switch {
+	case l.closed:
+		return false // a failure of that is none of the server's
 	case err != nil:
 		l.failed(err.Error())
-		return false
-	case l.closed:
 		return false
 	}
 	l.why = ""
