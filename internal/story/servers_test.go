@@ -73,12 +73,16 @@ func (h *house) asks(who botapi.User, text string) string {
 // untilOffered talks until a tool is offered: on a busy machine its server needs a while.
 func (h *house) untilOffered(who botapi.User, tool string) {
 	h.t.Helper()
+	server, _, _ := strings.Cut(tool, "__")
 	for n := range 10 {
 		h.answer(who, fmt.Sprintf("hello %d", n))
 		all := h.asked()
 		if slices.Contains(all[len(all)-1].Tools, tool) {
 			return
 		}
+		testkit.Eventually(h.t, server+" to have begun", func() bool {
+			return !strings.Contains(h.dragoman("mcp", "list"), server+": starting")
+		})
 	}
 	h.t.Fatalf("%s is not offered", tool)
 }
