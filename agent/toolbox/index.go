@@ -135,7 +135,7 @@ const (
 
 func (finder) Run(_ context.Context, c agent.Call) (string, error) {
 	var args findArgs
-	err := strictly(c.Args, &args)
+	err := Decode(c.Args, &args)
 	query := strings.ToLower(strings.TrimSpace(args.Query))
 	switch {
 	case err != nil:
@@ -232,7 +232,7 @@ func (caller) Spec() agent.Spec {
 // Forward returns the call that is meant.
 func (caller) Forward(raw json.RawMessage) (tool string, inner json.RawMessage, err error) {
 	var args callArgs
-	err = strictly(raw, &args)
+	err = Decode(raw, &args)
 	if err != nil {
 		return "", nil, fmt.Errorf("%s: arguments: %w", callTool, err)
 	}
@@ -255,8 +255,8 @@ func (caller) Run(context.Context, agent.Call) (string, error) {
 	return "", errors.New(callTool + ": there is no such tool")
 }
 
-// strictly decodes an object that has no other fields than into.
-func strictly(raw json.RawMessage, into any) error {
+// Decode decodes the arguments of a call, an object that has no other fields than into.
+func Decode(raw json.RawMessage, into any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
