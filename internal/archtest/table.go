@@ -84,6 +84,8 @@ var Table = []Rule{
 	{Package: "agent/wire", Imports: []string{"agent", "sessions"}, Tests: []string{"agent/openai"}},
 	// It knows tools by what package agent says of them, wherever they come from.
 	{Package: "agent/toolbox", Imports: []string{"agent", "agent/window", "sessions"}, Tests: []string{"agent/agenttest", "channels"}},
+	// Instructions that the operator keeps in folders, as a source of tools.
+	{Package: "agent/skills", Imports: []string{"agent", "agent/toolbox", "agent/window", "sessions"}},
 	// Whose memory is meant is decided in people; its tests have the real rule.
 	{Package: "agent/tools", Imports: []string{"agent", "heartbeat", "sessions", "channels", "internal/webpage", "internal/websearch"}, Tests: []string{"agent/toolbox", "internal/people", "internal/reminders"}},
 	{Package: "agent/*", Imports: []string{"agent", "agent/window", "sessions", "channels"}},
@@ -171,7 +173,7 @@ var Table = []Rule{
 
 	// The verbs talk to a running daemon through the client in api and
 	// print what the domain's types hold.
-	{Package: "cmd/dragoman", Imports: []string{"internal/app", "internal/backup", "internal/config", "internal/durable", "internal/api", "internal/linking", "internal/llm", "internal/mcpserver", "internal/plain", "internal/people", "internal/storage", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/testkit/pgtest", "internal/usage"}},
+	{Package: "cmd/dragoman", Imports: []string{"agent/skills", "internal/app", "internal/backup", "internal/config", "internal/durable", "internal/api", "internal/linking", "internal/llm", "internal/mcpserver", "internal/plain", "internal/people", "internal/storage", "channels", "sessions", "sessions/erasure", "sessions/exchange"}, Tests: []string{"internal/testkit/pgtest", "internal/usage"}},
 }
 
 func join(some []string, more ...string) []string {
