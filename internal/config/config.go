@@ -65,6 +65,7 @@ type Config struct {
 	MCP              MCP                `yaml:"mcp"`
 	WebSearch        WebSearch          `yaml:"web_search"`
 	Exec             Exec               `yaml:"exec"`
+	Skills           Skills             `yaml:"skills"`
 	Hearing          Hearing            `yaml:"hearing"`
 
 	warnings []Problem
@@ -398,6 +399,11 @@ type Hearing struct {
 // Exec says whether the model may run commands.
 type Exec struct {
 	Enabled bool `yaml:"enabled" default:"false" doc:"Let the model run commands in a sandbox, each after somebody allowed it. Without network, and with the chat's folder of the workspace alone. It needs Linux 6.12 or newer with user namespaces, and Dragoman must not run as root: dragoman tries to escape at the start, and where that is possible the tool stays off and the log says why."`
+}
+
+// Skills says where instructions for some tasks are.
+type Skills struct {
+	Dir string `yaml:"dir,omitempty" empty:"ok" doc:"A folder with skills: NAME/SKILL.md, by the open layout. It must be outside of the workspace. The model is offered those that dragoman skills accept has accepted, as they were then. Empty: none."`
 }
 
 // MCP says what other agents may do that speak the Model Context Protocol, and whose tools

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -99,6 +100,25 @@ func (v *validator) paths() {
 	}
 	if why := v.unsafe(c.Workspace); why != "" {
 		v.bad("workspace", why, "name a separate folder")
+	}
+	v.skills()
+}
+
+// skills finds the folder of skills. The model must not be able to write into it.
+func (v *validator) skills() {
+	c := v.c
+	if c.Skills.Dir == "" {
+		return
+	}
+	c.Skills.Dir = v.opts.absolute(c.Skills.Dir, v.base)
+	info, err := os.Stat(c.Skills.Dir)
+	switch {
+	case v.inWorkspace(c.Skills.Dir) || c.Skills.Dir == c.Workspace:
+		v.bad("skills.dir", "is in the workspace, so the model's tools could rewrite the skills", "move the folder out of the workspace")
+	case err != nil:
+		v.warn("skills.dir", "there is no such folder, so the model is offered no skills", "make it, or remove the line")
+	case !info.IsDir():
+		v.bad("skills.dir", "is not a folder", "name a folder that has one folder for each skill")
 	}
 }
 
