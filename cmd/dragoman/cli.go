@@ -31,6 +31,7 @@ type cli struct {
 	Token      tokenCmd      `cmd:"" help:"Make, list, renew and revoke tokens for the page, programs and other people."`
 	Console    consoleCmd    `cmd:"" help:"Print a link that opens the page once, as the operator."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Other agents that read conversations, and servers of tools for the model: the Model Context Protocol."`
+	Skills     skillsCmd     `cmd:"" help:"List and check the skills of skills.dir, and accept them."`
 	Login      loginCmd      `cmd:"" help:"Link a WhatsApp channel to a phone."`
 	Logout     logoutCmd     `cmd:"" help:"Forget the account that a WhatsApp channel is linked to."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for bash, zsh or fish."`
@@ -132,6 +133,8 @@ func (*queueRetryCmd) Help() string { return example("queue retry out/telegram:1
 func (*tokenCreateCmd) Help() string {
 	return example("token create laptop --scope operate --expires 90d")
 }
+
+func (*skillsAcceptCmd) Help() string { return example("skills accept invoices") }
 
 func (*pairApproveCmd) Help() string { return example("pair approve ABCD-EFGH") }
 func (*pairRefuseCmd) Help() string  { return example("pair refuse ABCD-EFGH") }

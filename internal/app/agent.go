@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/agent/skills"
 	"dragoman/agent/tokens"
 	"dragoman/agent/toolbox"
 	"dragoman/agent/tools"
@@ -170,7 +171,7 @@ func (d *Daemon) known() func(context.Context, channels.Key, channels.Person, st
 func LoadConfig(o config.Options) (*config.Config, config.Source, error) {
 	o.Types = Types()
 	o.Rules = Rules()
-	o.Tools = toolbox.Names(tools.Names())
+	o.Tools = toolbox.Names(slices.Sorted(slices.Values(append(tools.Names(), skills.Names()...))))
 	return config.Load(o)
 }
 
@@ -194,6 +195,7 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 		return nil, fmt.Errorf("app: %w", err)
 	}
 	list, missing := box.Allowed(d.cfg.Agent.Tools.Names())
+	missing = slices.DeleteFunc(missing, d.mayCome)
 	list = slices.DeleteFunc(list, func(t agent.Tool) bool { return !d.mayOffer(t.Spec().Name) })
 	d.tellMissing(box)
 	for name, why := range box.Off(d.cfg.Agent.Tools.Names()) {
@@ -207,6 +209,11 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 		list[i] = d.counting(t)
 	}
 	return list, nil
+}
+
+// mayCome reports whether a source may have the tool of that name some day.
+func (d *Daemon) mayCome(name string) bool {
+	return d.cfg.Skills.Dir != "" && slices.Contains(skills.Names(), name)
 }
 
 // mayOffer reports whether the configuration offers the tool of that name.

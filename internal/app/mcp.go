@@ -8,6 +8,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/mcp"
+	"dragoman/agent/skills"
 	"dragoman/agent/toolbox"
 	"dragoman/internal/actions"
 	"dragoman/internal/api"
@@ -87,11 +88,14 @@ func addMCPRules(cfg *config.Config, rules map[string]actions.Rule) {
 }
 
 // sources are what lends tools beside the built-in ones.
-func (d *Daemon) sources() []toolbox.Source {
-	if d.mcp == nil {
-		return nil
+func (d *Daemon) sources() (list []toolbox.Source) {
+	if d.cfg.Skills.Dir != "" {
+		list = append(list, skills.Open(skills.Options{Dir: d.cfg.Skills.Dir, Pins: skillPins(d.cfg), Log: d.log}))
 	}
-	return []toolbox.Source{d.mcp}
+	if d.mcp != nil {
+		list = append(list, d.mcp)
+	}
+	return list
 }
 
 // missingTools says to the model which servers' tools it lacks in a turn that begins; "" if

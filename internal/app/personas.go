@@ -1,6 +1,8 @@
 package app
 
 import (
+	"slices"
+
 	"dragoman/agent"
 	"dragoman/agent/toolbox"
 	"dragoman/internal/config"
@@ -33,7 +35,9 @@ func (d *Daemon) tellMissing(box *toolbox.Toolbox) {
 		if p.Tools == nil {
 			continue
 		}
-		if _, missing := box.Allowed(p.Tools); len(missing) > 0 {
+		_, missing := box.Allowed(p.Tools)
+		missing = slices.DeleteFunc(missing, d.mayCome)
+		if len(missing) > 0 {
 			d.log.Warn("a persona names tools that do not exist here, so the model is not offered them: correct the names, or remove them", "agent", name, "tools", missing)
 		}
 	}
