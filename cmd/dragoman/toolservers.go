@@ -28,7 +28,7 @@ func (k *mcpListCmd) Run(e *env, c *cli) error {
 			if s.Since.IsZero() {
 				e.say("  nothing of it was accepted yet: the first list of its tools will be")
 			} else {
-				e.say("  %s offered, accepted first %s", count(s.Tools, "tools are", "tool is"), e.when(s.Since))
+				e.say("  %s offered, accepted first %s", count(s.Tools, "tool is", "tools are"), e.when(s.Since))
 			}
 			if s.Why != "" {
 				e.say("  %s", sessions.Printable(s.Why))
@@ -122,7 +122,7 @@ func (k *mcpAcceptCmd) Run(e *env, c *cli) error {
 			e.say("%s", sessions.Printable(odd))
 		}
 		if changes == 0 && len(r.Odd) == 0 {
-			e.say("Nothing has changed: all %s accepted.", count(len(r.Tools), "tools are", "tool is"))
+			e.say("Nothing has changed: %s accepted.", count(len(r.Tools), "tool is", "tools are"))
 			return nil
 		}
 		if err := e.confirm(k.Yes, "Shall the model be offered what "+k.Server+" lists now?"); err != nil {
@@ -131,7 +131,7 @@ func (k *mcpAcceptCmd) Run(e *env, c *cli) error {
 		if err := api.AcceptTools.Call(ctx, a, api.AcceptedTools{Name: k.Server, Digest: r.Digest}); err != nil {
 			return err
 		}
-		e.say("%s: %s accepted.", k.Server, count(len(r.Tools), "tools are", "tool is"))
+		e.say("%s: %s accepted.", k.Server, count(len(r.Tools), "tool is", "tools are"))
 		return nil
 	})
 }
