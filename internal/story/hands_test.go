@@ -62,7 +62,7 @@ func TestHandsServers(t *testing.T) {
 	h := withServers(t,
 		over("everything", testkit.Hands(t, "everything")...),
 		over("files", append(testkit.Hands(t, "filesystem"), folder)...),
-		over("memory", testkit.Hands(t, "memory")...),
+		strings.Replace(over("memory", testkit.Hands(t, "memory")...), "{command", "{env: {MEMORY_FILE_PATH: "+filepath.Join(folder, "memory.jsonl")+"}, command", 1),
 		over("pipe", mcptest.Command("good")...),
 		fmt.Sprintf("    web: {url: %q, %s}\n    modern: {url: %q, %s}\n", overHTTP(t), read, modern.URL, read))
 	h.start()
