@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"dragoman/agent"
 	"dragoman/heartbeat"
@@ -166,6 +167,9 @@ func ChangeJob(r Reminders) agent.Tool {
 		Keep:        -5,
 		Chat:        true,
 	}, func(ctx context.Context, c agent.Call, args changeJobArgs) (string, error) {
+		if strings.TrimSpace(args.ID) == "" {
+			return "", errNoJob
+		}
 		said, err := r.ChangeJob(ctx, c, args.ID, args.order())
 		return said, reminderFailed(ctx, err)
 	})
@@ -192,12 +196,18 @@ func CancelJob(r Reminders) agent.Tool {
 		Keep:       0,
 		Chat:       true,
 	}, func(ctx context.Context, c agent.Call, args cancelJobArgs) (string, error) {
+		if strings.TrimSpace(args.ID) == "" {
+			return "", errNoJob
+		}
 		said, err := r.CancelJob(ctx, c, args.ID)
 		return said, reminderFailed(ctx, err)
 	})
 	t.weighty = func(_ cancelJobArgs, _ int, nobody bool) bool { return nobody }
 	return t
 }
+
+// errNoJob is for calls that do not say which job they mean.
+var errNoJob = errors.New("say which one, like r7; list_jobs shows them")
 
 // reminderFailed is err for a model: the sentence of a refusal, or that the store failed.
 func reminderFailed(ctx context.Context, err error) error {
