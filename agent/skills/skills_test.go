@@ -11,6 +11,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/skills"
+	"dragoman/agent/toolbox/toolboxtest"
 	"dragoman/sessions"
 )
 
@@ -285,6 +286,18 @@ func TestDescriptionsAreData(t *testing.T) {
 	}
 	if got := w.note(); len(got) > 2000 || !strings.Contains(got, "skill-01, skill-02") {
 		t.Errorf("61 skills take %d bytes: %.300q", len(got), got)
+	}
+}
+
+// Both tools pass the suite of all tools.
+func TestConformance(t *testing.T) {
+	w := newWorld(t)
+	w.skill("one", "One.", "Body")
+	w.accept("one")
+	for _, tool := range w.set.Tools(t.Context()) {
+		t.Run(tool.Spec().Name, func(t *testing.T) {
+			toolboxtest.Run(t, tool, map[string]string{"use_skill": `{"name":"one"}`, "read_skill": `{"name":"one","path":"SKILL.md"}`}[tool.Spec().Name])
+		})
 	}
 }
 

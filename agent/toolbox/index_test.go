@@ -12,6 +12,7 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/agenttest"
 	"dragoman/agent/toolbox"
+	"dragoman/agent/toolbox/toolboxtest"
 	"dragoman/agent/window"
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -236,6 +237,11 @@ func TestSmallWindows(t *testing.T) {
 type needed struct{ named }
 
 func (n needed) Spec() agent.Spec { return agent.Spec{Name: string(n.named), Keep: 50} }
+
+// find_tool passes the suite of all tools; call_tool is never run.
+func TestConformance(t *testing.T) {
+	toolboxtest.Run(t, toolbox.Index{}.Tools()[1], `{"query":"read a file"}`)
+}
 
 // A turn neither sees nor calls what its permit does not allow.
 func TestPermitsHoldForListedTools(t *testing.T) {

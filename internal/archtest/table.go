@@ -83,11 +83,12 @@ var Table = []Rule{
 	// Its tests read streams with a real codec.
 	{Package: "agent/wire", Imports: []string{"agent", "sessions"}, Tests: []string{"agent/openai"}},
 	// It knows tools by what package agent says of them, wherever they come from.
-	{Package: "agent/toolbox", Imports: []string{"agent", "agent/window", "sessions"}, Tests: []string{"agent/agenttest", "channels"}},
+	{Package: "agent/toolbox", Imports: []string{"agent", "agent/window", "sessions"}, Tests: []string{"agent/agenttest", "agent/toolbox/toolboxtest", "channels"}},
+	{Package: "agent/toolbox/toolboxtest", ForTests: true, Imports: []string{"agent", "agent/agenttest", "agent/window", "channels", "sessions"}},
 	// Instructions that the operator keeps in folders, as a source of tools.
-	{Package: "agent/skills", Imports: []string{"agent", "agent/toolbox", "agent/window", "sessions"}},
+	{Package: "agent/skills", Imports: []string{"agent", "agent/toolbox", "agent/window", "sessions"}, Tests: []string{"agent/toolbox/toolboxtest"}},
 	// Whose memory is meant is decided in people; its tests have the real rule.
-	{Package: "agent/tools", Imports: []string{"agent", "heartbeat", "sessions", "channels", "internal/webpage", "internal/websearch"}, Tests: []string{"agent/toolbox", "internal/people", "internal/reminders"}},
+	{Package: "agent/tools", Imports: []string{"agent", "heartbeat", "sessions", "channels", "internal/webpage", "internal/websearch"}, Tests: []string{"agent/toolbox", "agent/toolbox/toolboxtest", "internal/people", "internal/reminders"}},
 	{Package: "agent/*", Imports: []string{"agent", "agent/window", "sessions", "channels"}},
 
 	// Its tests prove that a store fits the Ledger that it declares.
