@@ -43,6 +43,9 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 	if err != nil {
 		return nil, err
 	}
+	if r.speaks() && !r.mirrored() {
+		r.live.mute() // a voice message cannot take the place of a preview
+	}
 	for _, m := range r.joined(steered) {
 		t.Input = append(t.Input, userMessage(m, r.g.opts.Now()))
 	}

@@ -33,6 +33,13 @@ type Listener interface {
 	Words(ctx context.Context, k channels.Key, a channels.Attachment) (string, error)
 }
 
+// Speaker makes voice messages of answers.
+type Speaker interface {
+	// Speak keeps text as a voice message of k's conversation, once for each turn. Without a
+	// File, people have to read the text. The error, for the operator, has none of it.
+	Speak(ctx context.Context, k channels.Key, turn, text string) (channels.Attachment, error)
+}
+
 const (
 	// fetchLimit bounds how long its files may delay a turn.
 	fetchLimit = 2 * time.Minute

@@ -182,7 +182,11 @@ func (r *run) commit(ctx context.Context, res agent.Result, outcome, why string)
 		for i := range t.Messages {
 			t.Messages[i].Turn = r.id
 		}
-		t.Replies = r.replies(t, text, outcome)
+		voice := channels.Attachment{}
+		if outcome == "ran" {
+			voice = r.speak(ctx, &t, text)
+		}
+		t.Replies = asVoice(r.replies(t, text, outcome), voice)
 		if outcome == "ran" {
 			r.addNotice(ctx, &t, text)
 		}

@@ -273,6 +273,13 @@ func (t *liveTurn) dropPreview() {
 	t.preview = ""
 }
 
+// mute ends the previews of t.
+func (t *liveTurn) mute() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.muted = true
+}
+
 // takeMore reports, once, whether messages came that the turn has not read.
 func (t *liveTurn) takeMore() bool {
 	t.mu.Lock()

@@ -102,6 +102,8 @@ type Options struct {
 	Listener Listener
 	// Pager shows scans. Nil: nothing does.
 	Pager Pager
+	// Speaker is nil where voice messages are answered in writing.
+	Speaker Speaker
 	// Events receives each event. Nil: nobody listens.
 	Events Events
 	// Keep, if not nil, returns notes that are stored in the commit of a turn, by which
