@@ -323,6 +323,10 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	speaking, err := d.speaking()
+	if err != nil {
+		return err
+	}
 	d.gateway, err = gateway.New(gateway.Store{
 		Inbox: d.store, Work: d.store, Outbox: d.store, Conversations: d.store, People: d.store, Leases: countedLeases{d.store, d.metrics}, Records: d.store,
 	}, d.agent, d.channels.bindings, gateway.Options{
@@ -343,6 +347,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		Media: d.files, Listener: listening,
 		Pager:   pager{d.files, d.foreign},
 		Kept:    d.files,
+		Speaker: speaking,
 		Leaving: leaving{d}, Audit: auditLog(d.state).Record, Observer: observer{d.metrics, d.turnEnded}, Traces: d.traces, Logger: d.log,
 		Keep: d.hooks.Keep,
 	})

@@ -67,6 +67,7 @@ type Config struct {
 	Exec             Exec               `yaml:"exec"`
 	Skills           Skills             `yaml:"skills"`
 	Hearing          Hearing            `yaml:"hearing"`
+	Speaking         Speaking           `yaml:"speaking"`
 
 	warnings []Problem
 	absent   Problems
@@ -394,6 +395,14 @@ type Hearing struct {
 	APIKey   Secret `yaml:"api_key,omitempty" empty:"ok" doc:"Its key. Local servers need none."`
 	Model    string `yaml:"model" default:"whisper-1" doc:"The model's name on that server."`
 	Language string `yaml:"language,omitempty" doc:"The language of the words, like de or en. Empty: the server finds out."`
+}
+
+// Speaking says which server speaks answers to voice messages.
+type Speaking struct {
+	URL    string `yaml:"url" is:"url" empty:"ok" doc:"A server with OpenAI's /audio/speech, up to and with /v1: https://api.openai.com/v1, or one on this machine. Answers to voice messages go there, and come back as voice messages in Ogg Opus. Empty: voice messages are answered in writing."`
+	APIKey Secret `yaml:"api_key,omitempty" empty:"ok" doc:"Its key. Local servers need none."`
+	Model  string `yaml:"model" default:"tts-1" doc:"The model's name on that server."`
+	Voice  string `yaml:"voice" default:"alloy" doc:"The name of a voice of that model."`
 }
 
 // Exec says whether the model may run commands.

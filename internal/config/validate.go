@@ -49,6 +49,7 @@ func (v *validator) run() {
 	v.webSearch(v.c.WebSearch)
 	v.mcp()
 	v.plain("hearing.url", v.c.Hearing.URL, v.c.Hearing.APIKey.IsSet())
+	v.plain("speaking.url", v.c.Speaking.URL, v.c.Speaking.APIKey.IsSet())
 	v.plain("traces.url", v.c.Traces.URL, len(v.c.Traces.Headers) > 0)
 	if v.c.Alerts.To != "" {
 		v.target("alerts.to", v.c.Alerts.To)
