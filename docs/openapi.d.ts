@@ -957,6 +957,8 @@ export interface Sender {
 export interface SentFile {
   name?: string;
   ref: string;
+  /** Seconds is how long a voice message is. It makes a sound one: set it only for what the sender recorded for this message. */
+  seconds?: number;
   type?: string;
 }
 /** SettingNow is one setting as it counts. */

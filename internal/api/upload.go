@@ -30,6 +30,9 @@ type SentFile struct {
 	Ref  string `json:"ref"`
 	Name string `json:"name,omitempty"`
 	Type string `json:"type,omitempty"`
+	// Seconds is how long a voice message is. It makes a sound one: set it only for what the
+	// sender recorded for this message.
+	Seconds int `json:"seconds,omitempty"`
 }
 
 var errNoUploads = &respond.Refusal{Status: http.StatusBadRequest, Sentence: "Files cannot be sent here."}

@@ -44,10 +44,20 @@ func (t doors) Say(ctx context.Context, p api.Prompt) (api.Said, error) {
 	}
 	q.Model = p.Model
 	for _, f := range p.Files {
-		q.Attachments = append(q.Attachments, live.Attachment(f.Ref, f.Name, f.Type))
+		q.Attachments = append(q.Attachments, attachmentOf(f))
 	}
 	said, err := t.d.gateway.Say(ctx, q, gateway.Mode(p.Mode))
 	return api.Said{Key: p.Key, ID: p.ID, Seq: said.Seq, Row: said.ID, Repeated: said.Repeated}, refusalOfQuestion(p.Key, err)
+}
+
+// attachmentOf is an upload as a part of a message.
+func attachmentOf(f api.SentFile) channels.Attachment {
+	a := live.Attachment(f.Ref, f.Name, f.Type)
+	if f.Seconds > 0 && a.Kind == channels.AttachmentAudio {
+		a.Kind = channels.AttachmentVoice
+		a.Seconds = f.Seconds
+	}
+	return a
 }
 
 // Edit says something in the place of a message that the caller wrote, under any of their

@@ -7,6 +7,10 @@ import { size, t } from "./text.js";
 
 const most = 10;
 
+// How long recordings are, in seconds. What has one here is a voice message.
+/** @type {WeakMap<File, number>} */
+export const recorded = new WeakMap();
+
 /** @type {Map<string, AbortController>} */
 const running = new Map();
 
@@ -43,7 +47,7 @@ async function upload(key, file) {
   const id = randomID();
   const stop = new AbortController();
   running.set(id, stop);
-  changeFiles(key, (files) => [...files, { id, name: file.name, type: file.type, bytes: file.size }]);
+  changeFiles(key, (files) => [...files, { id, name: file.name, type: file.type, bytes: file.size, seconds: recorded.get(file) }]);
   const mark = (/** @type {object} */ parts) => changeFiles(key, (files) => files.map((f) => (f.id === id ? { ...f, ...parts } : f)));
   for (let tries = 0; !stop.signal.aborted; tries++) {
     try {
@@ -73,7 +77,7 @@ export function detach(key, id) {
 // take removes the files of a conversation and returns those that are there, for a message.
 /** @param {string} key */
 export function take(key) {
-  const ready = (now().attached[key] ?? []).filter((f) => f.ref).map(({ ref, name, type, bytes }) => ({ ref: ref ?? "", name, type, bytes }));
+  const ready = (now().attached[key] ?? []).filter((f) => f.ref).map(({ ref, name, type, bytes, seconds }) => ({ ref: ref ?? "", name, type, bytes, seconds }));
   changeFiles(key, () => []);
   return ready;
 }

@@ -96,6 +96,6 @@ export async function flush() {
 /** @param {import("./types.js").Unsent} m */
 function send(m) {
   if (m.edits) return post(path`conversations/${m.key}/messages/${m.edits.seq}/edit`, { id: m.id, text: m.text, model: m.model });
-  const files = m.files?.length ? m.files.map(({ ref, name, type }) => ({ ref, name, type })) : undefined;
+  const files = m.files?.length ? m.files.map(({ ref, name, type, seconds }) => ({ ref, name, type, seconds })) : undefined;
   return post(path`conversations/${m.key}/${places[m.as ?? "message"]}`, { id: m.id, text: m.text, model: m.model, files, as: m.as === "me" ? "me" : undefined });
 }

@@ -25,7 +25,7 @@
 
 /**
  * Attached is a file for the next message. It has a ref as soon as the server has it.
- * @typedef {{id: string, name: string, type: string, bytes: number, ref?: string, problem?: string}} Attached
+ * @typedef {{id: string, name: string, type: string, bytes: number, seconds?: number, ref?: string, problem?: string}} Attached
  */
 
 /**
@@ -37,7 +37,7 @@
  * @property {string} at
  * @property {string} [model]
  * @property {{seq: number}} [edits] the message that it replaces
- * @property {{ref: string, name: string, type: string, bytes: number}[]} [files]
+ * @property {{ref: string, name: string, type: string, bytes: number, seconds?: number}[]} [files]
  * @property {string} [problem]
  * @property {boolean} [refused] it will not be sent
  * @property {string} [as] message, or in the talk of others: reply in the name of the assistant, or me

@@ -1,6 +1,7 @@
 // Recording a voice message: how loud it is, how long it is, and whether to keep it.
 
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { recorded } from "../attach.js";
 import { Button } from "../parts/button.js";
 import { speakUp, toast } from "../parts/toast.js";
 import { lasts } from "../sound.js";
@@ -64,6 +65,7 @@ class Take {
     /** @type {Blob[]} */
     this.pieces = [];
     this.over = false;
+    this.length = 0;
   }
 
   async start() {
@@ -93,6 +95,7 @@ class Take {
   stop(keep) {
     if (this.over) return;
     this.over = true;
+    this.length = (performance.now() - (this.began ?? performance.now())) / 1000;
     const { recorder } = this;
     if (keep && recorder) {
       recorder.onstop = () => this.to.give(this.file(recorder.mimeType));
@@ -112,6 +115,8 @@ class Take {
   file(mimeType) {
     const [type] = mimeType.split(";");
     const name = `voice ${new Date().toLocaleString("sv").slice(0, 16).replace(":", ".")}.${this.ending}`;
-    return new File(this.pieces, name, { type: type || "audio/webm" });
+    const made = new File(this.pieces, name, { type: type || "audio/webm" });
+    recorded.set(made, Math.max(1, Math.round(this.length)));
+    return made;
   }
 }
