@@ -47,15 +47,13 @@ func (l *link) report(known *pinned, found *listing) Report {
 		var d definition
 		_ = json.Unmarshal(t.text, &d) // it was made from one
 		one.Description = cleanText(d.Description, tailBytes)
-		if known != nil {
-			old, is := known.byOwn(t.own)
-			switch {
-			case !is:
-				one.Change = changeNew
-			case old.hash != t.hash:
-				one.Change = changeChanged
-				one.Before = string(old.Text)
-			}
+		old, is := known.of(t.own)
+		switch {
+		case !is:
+			one.Change = changeNew
+		case old.hash != t.hash:
+			one.Change = changeChanged
+			one.Before = string(old.Text)
 		}
 		r.Tools = append(r.Tools, one)
 	}

@@ -207,6 +207,18 @@ func TestACrash(t *testing.T) {
 	}
 }
 
+// Before anything was accepted all is new, and can be accepted.
+func TestAcceptFirst(t *testing.T) {
+	p := open(t, &notes{}, mcp.Options{}, scene(t, ""))
+	r, err := p.Test(t.Context(), "scene")
+	if err != nil || len(r.Tools) != 3 || r.Tools[0].Change != "new" {
+		t.Fatalf("Test = %+v, %v", r, err)
+	}
+	if err := p.Accept(t.Context(), "scene", r.Digest); err != nil || p.Status(t.Context())[0].Tools != 3 {
+		t.Errorf("Accept = %v, and then %+v", err, p.Status(t.Context()))
+	}
+}
+
 // What was accepted outlives the process. What changed is not offered until it is accepted.
 func TestPins(t *testing.T) {
 	kept := &notes{}
