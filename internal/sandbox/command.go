@@ -5,15 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
+	"strconv"
+	"sync"
 	"time"
 )
 
 // Limits of a command.
 const (
-	// MostTime is how long a command may run.
+	// MostTime is how long a command may run, and MostLong one in the background.
 	MostTime = time.Minute
+	MostLong = 30 * time.Minute
 	// MostShown is how many bytes of its output are kept, from the beginning and the end.
 	MostShown = 64 << 10
 	// MostCommands is how many commands run at once; others wait.
@@ -37,8 +41,25 @@ type Command struct {
 	// Dir is the folder that the command sees as /work, and may change. It is a path of
 	// this machine without links that others can change.
 	Dir string
-	// Timeout is how long it may take, at most [MostTime]; 0 is that.
+	// Timeout is how long it may take, at most [MostTime], or [MostLong] with Long; 0 is that.
 	Timeout time.Duration
+	// Long commands may go on in the background: they count for [MostCommands] in their first
+	// minute only, so the caller bounds them.
+	Long bool
+	// Printed, if not nil, is called with what it prints. It must not keep the bytes.
+	Printed func([]byte)
+}
+
+// limit is how long c may take.
+func (c Command) limit() time.Duration {
+	most := MostTime
+	if c.Long {
+		most = MostLong
+	}
+	if c.Timeout <= 0 || c.Timeout > most {
+		return most
+	}
+	return c.Timeout
 }
 
 // Result is what a command left.
@@ -72,19 +93,21 @@ var commands = make(chan struct{}, MostCommands)
 func Exec(ctx context.Context, c Command) (Result, error) {
 	select {
 	case commands <- struct{}{}:
-		defer func() { <-commands }()
 	case <-ctx.Done():
 		return Result{}, context.Cause(ctx)
 	}
-	if c.Timeout <= 0 || c.Timeout > MostTime {
-		c.Timeout = MostTime
+	release := sync.OnceFunc(func() { <-commands })
+	defer release()
+	if c.Long {
+		defer time.AfterFunc(MostTime, release).Stop()
 	}
-	timed, cancel := context.WithTimeoutCause(ctx, c.Timeout, errTime)
+	timed, cancel := context.WithTimeoutCause(ctx, c.limit(), errTime)
 	defer cancel()
 	inner, end := context.WithCancelCause(timed)
 	defer end(nil)
-	out := &ends{most: mostOutput, full: func() { end(errOutput) }}
-	code, err := inside(inner, c.Dir, out, commandWord, c.Line)
+	out := &ends{most: mostOutput, full: func() { end(errOutput) }, printed: c.Printed}
+	seconds := strconv.Itoa(int(math.Ceil(c.limit().Seconds())))
+	code, err := inside(inner, c.Dir, out, commandWord, seconds, c.Line)
 	switch why := context.Cause(inner); {
 	case ctx.Err() != nil:
 		return Result{}, context.Cause(ctx)
@@ -162,10 +185,14 @@ type ends struct {
 	head, tail  []byte
 	count, most int64
 	full        func() // called once more than most was written
+	printed     func([]byte)
 }
 
 func (e *ends) Write(p []byte) (int, error) {
 	e.count += int64(len(p))
+	if e.printed != nil {
+		e.printed(p)
+	}
 	if e.count > e.most {
 		e.full()
 	}

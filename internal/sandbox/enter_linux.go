@@ -35,12 +35,11 @@ var programLimits = []processLimit{
 	{unix.RLIMIT_AS, programMemory},
 }
 
-// commandLimits are those of each process of a command.
+// commandLimits are those of each process of a command, beside the processor's time.
 var commandLimits = []processLimit{
 	{unix.RLIMIT_CORE, 0},
 	{unix.RLIMIT_MEMLOCK, 0},
 	{unix.RLIMIT_NOFILE, 256},
-	{unix.RLIMIT_CPU, 60}, // seconds
 	{unix.RLIMIT_FSIZE, 64 << 20},
 	{unix.RLIMIT_NPROC, 256}, // of all processes together
 	{unix.RLIMIT_AS, 1 << 30},
@@ -73,7 +72,7 @@ func namespaces() (*syscall.SysProcAttr, error) {
 // return if args are a helper's.
 func enter(args []string) {
 	program := len(args) >= 4 && args[1] == programWord
-	if !program && (len(args) != 3 || args[1] != commandWord && args[1] != probeWord) {
+	if !program && (len(args) != 4 || args[1] != commandWord && args[1] != probeWord) {
 		return
 	}
 	// All that follows binds one thread, the one that becomes the command.
@@ -91,9 +90,9 @@ func enter(args []string) {
 	switch {
 	case err != nil:
 	case program:
-		err = becomeProgram(args[2], args[3:])
+		err = becomeFor(args[2], programLimits, args[3], args[3:]...)
 	default:
-		err = become(commandLimits, "/bin/sh", "sh", "-c", args[2])
+		err = becomeFor(args[2], commandLimits, "/bin/sh", "sh", "-c", args[3])
 	}
 	_, _ = unix.Write(toldFile, []byte(err.Error()))
 	os.Exit(exitSaid)
@@ -149,13 +148,13 @@ func dropRights() error {
 	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
 }
 
-// becomeProgram becomes args[0], which gets so many seconds of the processor.
-func becomeProgram(seconds string, args []string) error {
-	n, err := strconv.ParseUint(seconds, 10, 8)
+// becomeFor becomes a program each of whose processes gets so many seconds of the processor.
+func becomeFor(seconds string, limits []processLimit, path string, args ...string) error {
+	n, err := strconv.ParseUint(seconds, 10, 16)
 	if err != nil {
 		return err
 	}
-	return become(append(slices.Clone(programLimits), processLimit{unix.RLIMIT_CPU, n}), args[0], args...)
+	return become(append(slices.Clone(limits), processLimit{unix.RLIMIT_CPU, n}), path, args...)
 }
 
 // become sets the limits and replaces this program. Go's runtime dies of these limits now

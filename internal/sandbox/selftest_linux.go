@@ -83,7 +83,7 @@ func escapedCalls(ctx context.Context, work string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, testTime)
 	defer cancel()
 	out := &ends{most: mostOutput, full: cancel}
-	code, err := inside(ctx, work, out, probeWord, "")
+	code, err := inside(ctx, work, out, probeWord, "20", "")
 	if err == nil && code != 0 {
 		err = Closed(fmt.Sprintf("the sandbox's test ended with code %d", code))
 	}
