@@ -142,6 +142,7 @@ var Table = []Rule{
 	// How much may be used.
 	{Package: "internal/budget", Imports: join(domain, "internal/admission"), Tests: []string{"internal/testkit/pgtest", "sessions/*"}},
 	{Package: "internal/reminders", Imports: domain},
+	{Package: "internal/background", Imports: []string{"channels", "sessions"}},
 	// Which persona answers where, and the files of their prompts.
 	{Package: "internal/personas", Imports: domain},
 	// What needs a yes, and who said it.

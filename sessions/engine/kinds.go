@@ -82,6 +82,9 @@ var lives = map[string]life{
 	"leaving": {due: day, most: 1, secret: pending},
 	// That little is left of a budget is said once a day. Its Due is the end of that day.
 	"budget-told": {due: day},
+	// A command in the background runs until its Due. When a backup is restored it does not run,
+	// and its chat is told so. The number of a chat's last one has no Due.
+	"command": {due: 7 * day, undated: 366 * day},
 	// What is always allowed in a chat is, until somebody takes it back. An old backup may
 	// have what was taken back since.
 	"always": {most: 100, secret: secret},
