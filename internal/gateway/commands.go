@@ -214,6 +214,7 @@ func (g *Gateway) statusText(ctx context.Context, k channels.Key) (string, error
 	if age, ok := g.chats.age(k, g.opts.Now()); ok {
 		fmt.Fprintf(&b, "I have been writing an answer for %s.\n", age.Round(time.Second))
 	}
+	b.WriteString(g.runningLines(ctx, k))
 	for name, st := range g.Channels() {
 		if st.State != channels.StateConnected {
 			fmt.Fprintf(&b, "Channel %s is %s.\n", name, st.State)

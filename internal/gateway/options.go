@@ -92,6 +92,8 @@ type Options struct {
 	// Routes are how the model may send words to other chats. To their own on another network
 	// people may send without one.
 	Routes []Route
+	// Commands run in the background of chats. Nil: there are none.
+	Commands Commands
 	// Leaving erases people who ask for it themselves. Nil: nobody can.
 	Leaving Leaving
 	// Media keeps files. Nil: the model only sees their names.

@@ -36,9 +36,19 @@ const looks = 4
 // What it says of the waiting messages is so when it is stored: if a turn answers one of
 // them meanwhile, or another comes, it looks again. In a chat where that goes on and on,
 // the last look has to do.
+//
+// /stop also ends the commands in the background.
 func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Control, stoppedDelivery bool) (err error) {
+	ended := ""
+	if c == sessions.ControlStop {
+		said, only := g.stopRunning(ctx, m)
+		if only {
+			return g.answerCommand(ctx, sessions.Entry{Inbound: m}, said)
+		}
+		ended = said
+	}
 	for look := range looks {
-		err = g.controlNow(ctx, m, c, stoppedDelivery, look == looks-1)
+		err = g.controlNow(ctx, m, c, stoppedDelivery, look == looks-1, ended)
 		if !errors.Is(err, sessions.ErrConflict) {
 			return err
 		}
@@ -46,8 +56,9 @@ func (g *Gateway) control(ctx context.Context, m channels.Inbound, c sessions.Co
 	return err
 }
 
-// controlNow is one look of control, whatever waits when it is stored if it is the last.
-func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions.Control, stoppedDelivery, last bool) error {
+// controlNow is one look of control, whatever waits when it is stored if it is the last. ended
+// says which commands were ended.
+func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions.Control, stoppedDelivery, last bool, ended string) error {
 	e := sessions.Entry{Inbound: m, Answered: true, Control: c}
 	defer g.chats.turn(m.Key).hold(ctx)()
 	var turn, partial, preview string
@@ -70,7 +81,7 @@ func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions
 			return fmt.Errorf("gateway: %s %s: %w", c, m.Key, err)
 		}
 		text = waits
-		if stoppedDelivery && waits == sayNothing {
+		if (stoppedDelivery || ended != "") && waits == sayNothing {
 			text = "Stopped."
 		}
 		if c == sessions.ControlStop && waits != sayNothing {
@@ -95,6 +106,9 @@ func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions
 			At: g.opts.Now(), Synthetic: true,
 		}}
 		text = partial + sayStopped
+	}
+	if ended != "" {
+		text += "\n\n" + ended
 	}
 	if c == sessions.ControlStop || strings.TrimSpace(partial) != "" {
 		e.Replies = g.stoppedReplies(stoppedLabel(turn, e.Append != nil), m, partial, text)
