@@ -15,11 +15,12 @@ func TestEffectsAreDeclared(t *testing.T) {
 	effects := map[string]agent.Effect{
 		"write_file": agent.EffectOwn, "cancel_job": agent.EffectOwn, "change_job": agent.EffectOwn, "schedule": agent.EffectOwn,
 		"remember": agent.EffectOwn, "send_file": agent.EffectOwn, "forget": agent.EffectOwn, "web_fetch": agent.EffectOut, "exec": agent.EffectRun, "web_search": agent.EffectOut, "send_message": agent.EffectOut,
+		"stop_command": agent.EffectOwn,
 	}
 	origins := map[string]sessions.Origin{
 		"web_fetch": sessions.OriginWeb, "read_file": sessions.OriginFile, "list_dir": sessions.OriginFile,
 		sessions.AttachmentTool: sessions.OriginFile, "recall": sessions.OriginMemory,
-		"exec": sessions.OriginFile, "web_search": sessions.OriginWeb,
+		"exec": sessions.OriginFile, "list_commands": sessions.OriginFile, "web_search": sessions.OriginWeb,
 	}
 	for _, tool := range all(t) {
 		s := tool.Spec()

@@ -32,6 +32,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/actions"
 	"dragoman/internal/api"
+	"dragoman/internal/background"
 	"dragoman/internal/config"
 	"dragoman/internal/gateway"
 	"dragoman/internal/health"
@@ -122,6 +123,7 @@ type Daemon struct {
 	turns     int            // conversations that are answered at the same time
 	beats     *beats
 	reminders *reminders.Book
+	ongoing   *background.Book // commands in the background
 	events    *stream.Hub
 	follower  *stream.Follower // nil: no other node shares the store
 	hooks     *hooks.Hooks
@@ -300,6 +302,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		}
 	}
 	d.reminders = d.newReminders()
+	d.ongoing = d.newOngoing()
 	d.personas = d.newPersonas()
 	d.openMCP()
 	if d.agent, err = d.buildAgent(); err != nil {
@@ -343,7 +346,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		},
 		About: gateway.About{Version: d.opts.Version, Model: d.models.Main.Name(), OneModel: d.models.Other == nil, Models: d.choices},
 		Queue: gateway.Mode(d.cfg.Queue.Mode), Reset: resetOf(d.cfg.Sessions.Reset),
-		Actions: d.book, Rules: d.rules(d.cfg), Count: d.countTurn, Usage: d.saidUsage, People: d.people, Connections: people.NewConnections(d.people), Gate: d.gate, Known: d.known(), Memory: people.Memory{Facts: d.store, People: d.people}, Agents: d.personas, Heartbeats: d.beats, Reminders: d.reminders, Routes: routesOf(d.cfg), Events: d.events,
+		Actions: d.book, Rules: d.rules(d.cfg), Count: d.countTurn, Usage: d.saidUsage, People: d.people, Connections: people.NewConnections(d.people), Gate: d.gate, Known: d.known(), Memory: people.Memory{Facts: d.store, People: d.people}, Agents: d.personas, Heartbeats: d.beats, Reminders: d.reminders, Commands: running{d.ongoing}, Routes: routesOf(d.cfg), Events: d.events,
 		Media: d.files, Listener: listening,
 		Pager:   pager{d.files, d.foreign},
 		Kept:    d.files,
@@ -381,6 +384,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if d.door != nil {
 		wg.Go(func() { _ = d.door.Run(late) }) // it only ends with its context
 	}
+	wg.Go(func() { d.ongoing.Run(late) })
 	if !d.partial() {
 		if d.cfg.Has(config.RoleJobs) {
 			wg.Go(func() { d.beats.run(ctx) })
