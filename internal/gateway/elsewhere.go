@@ -22,8 +22,9 @@ type Route struct {
 }
 
 const (
-	// maxElsewhereBytes limits a message for another chat. A question about it shows all of it.
-	maxElsewhereBytes = 4000
+	// maxElsewhereBytes limits a message for another chat: a question about it shows all of it, in one
+	// message of every network but IRC.
+	maxElsewhereBytes = 3000
 	// elsewherePerMinute limits how many one person, or one job, sends.
 	elsewherePerMinute = 6
 	// maxListed limits how many chats the model is told of.

@@ -160,7 +160,7 @@ func TestTooMuchForOtherChats(t *testing.T) {
 		c := sending()
 		for text, want := range map[string]string{
 			" \u200b ":                "the text is empty",
-			strings.Repeat("ä", 2001): "the text has 4002 bytes, at most 4000",
+			strings.Repeat("ä", 1501): "the text has 3002 bytes, at most 3000",
 		} {
 			if _, err := x.gw.SendMessage(t.Context(), c, "Bob", text); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("SendMessage(%.20q) = %v, want %q", text, err, want)
