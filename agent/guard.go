@@ -78,6 +78,8 @@ type Proposal struct {
 	// Ask, if not nil, returns what people read of the call in place of its arguments, if
 	// they are asked about it. An error says to the model why the call cannot run.
 	Ask func(ctx context.Context) (string, error)
+	// NoQuestions: nobody can be asked about it. What would need a yes is refused.
+	NoQuestions bool
 }
 
 // AskTool is a [Tool] about whose calls people are asked in words of its own: see
@@ -204,10 +206,6 @@ func (r *run) rule(ctx context.Context, c sessions.ToolCall, times, n int) (ruli
 }
 
 func (r *run) askGuard(ctx context.Context, c sessions.ToolCall, n int) (Decision, error) {
-	guard := r.t.Guard
-	if guard == nil {
-		guard = onlyOurs
-	}
 	call := r.callOf(c)
 	p := Proposal{
 		Turn: r.t.ID, Step: r.steps, Place: n, Earlier: r.earlier(c), Tool: c.Name, Call: call, Effect: r.effectOf(c.Name, call), Taint: call.Taint,
@@ -222,11 +220,18 @@ func (r *run) askGuard(ctx context.Context, c sessions.ToolCall, n int) (Decisio
 	if t, is := ToolAs[AskTool](r.kit.tools[c.Name]); is {
 		p.Ask = func(ctx context.Context) (string, error) { return t.Ask(ctx, call) }
 	}
-	d, err := guard.Decide(ctx, p)
+	d, err := r.guard().Decide(ctx, p)
 	if err != nil {
 		return d, fmt.Errorf("agent: may %s run: %w", c.Name, err)
 	}
 	return d, nil
+}
+
+func (r *run) guard() Guard {
+	if r.t.Guard == nil {
+		return onlyOurs
+	}
+	return r.t.Guard
 }
 
 // earlier counts the turn's calls of c's tool before c.

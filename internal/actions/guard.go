@@ -105,6 +105,9 @@ func (g *Guard) Decide(ctx context.Context, p agent.Proposal) (agent.Decision, e
 	if verdict == Refuse {
 		return agent.Decision{Say: sayNobody}, nil
 	}
+	if p.NoQuestions {
+		return agent.Decision{}, nil // whoever asks so has words for it
+	}
 	shown, plain, err := shownOf(ctx, p, text)
 	if err != nil {
 		return agent.Decision{Say: fmt.Sprintf(sayUnreadable, err)}, nil
