@@ -214,6 +214,13 @@ func (r *run) rights() rights { return rights{r.persona, r.t.Permit, r.t.Given} 
 
 func (r *run) setFrame() {
 	h := &r.t.History
+	if r.in != nil {
+		b := r.a.newBeginning(r.kit, r.a.able(r.model.Name()), "", r.rights())
+		r.frame = window.NewFrame(b.prompt, "", nil, r.a.Compaction().Render)
+		r.offer = b.offer
+		r.fit.fixed = r.offer.tokens + r.frame.Tokens(r.a.opts.Count)
+		return
+	}
 	r.frame, r.offer = r.a.frameFor(r.kit, r.model.Name(), h, r.t.System, h.Summary, r.rights())
 	r.fit.fixed = r.offer.tokens + r.frame.Tokens(r.a.opts.Count)
 	r.fit.known = r.a.opts.Count(r.t.Known)

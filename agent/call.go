@@ -114,6 +114,11 @@ func (r *run) answerCall(ctx context.Context, c, inner sessions.ToolCall, d ruli
 		}
 		m.Content = o.text
 		m.Failed = o.failed
+		if end := r.taskEnded(c.ID); end != nil {
+			o.found.Merge(end.taint)
+			m.Usage = end.used
+			m.Model = end.model
+		}
 		m.Origins = resultOrigins(r.kit.specs[inner.Name].Origin, o.found)
 		if o.err == nil {
 			m.Attachments = o.sent
@@ -182,6 +187,9 @@ func (r *run) execute(ctx context.Context, c sessions.ToolCall) (o outcome, err 
 	defer cancel()
 	o = r.a.runTool(tctx, r.kit.tools[c.Name], r.callOf(c))
 	r.logCall(tctx, c.Name, time.Since(begun), o)
+	if end := r.taskEnded(c.ID); end != nil && end.err != nil && stopped(ctx) == nil && tctx.Err() == nil {
+		return o, end.err
+	}
 	if o.err == nil {
 		o.text = clean(o.text)
 		return o, nil
@@ -208,6 +216,9 @@ func (r *run) callOf(c sessions.ToolCall) Call {
 		ID: c.ID, Args: json.RawMessage(arguments(c)), Sending: int(r.sending.Load()),
 		Key: r.t.Key, Person: r.person, Private: r.t.Private, Operator: r.t.Operator,
 		Turn: r.t.ID, Job: r.t.Job, Taint: r.taint.List(), Listed: r.offer.listed,
+	}
+	if r.in == nil {
+		call.Delegate = func(ctx context.Context, t Task) (string, error) { return r.delegate(ctx, c, t) }
 	}
 	if r.persona != nil && r.persona.OwnMemory {
 		call.Own = r.persona.Name

@@ -287,6 +287,10 @@ type Call struct {
 	Taint []sessions.Origin
 	// Listed are the tools that the turn may use and its requests do not describe.
 	Listed []Spec
+	// Delegate does a task in a loop of its own, and returns its result. It may be called side
+	// by side, once for each call of a tool that is Repeatable: after a crash the task goes on
+	// where it was. Nil inside of a task.
+	Delegate func(ctx context.Context, t Task) (string, error)
 	// Found, if not nil, gets what Mark and MarkMessage say.
 	Found *sessions.Taint
 	// Sent, if not nil, gets what Attach says. Sending is how many files earlier calls of the

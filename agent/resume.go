@@ -14,6 +14,8 @@ const sayInterrupted = "interrupted: it may or may not have happened"
 func (r *run) replay(steps []sessions.Step) {
 	for _, s := range steps {
 		switch {
+		case s.Within != "":
+			// A task's: its call replays it.
 		case s.Kind == sessions.StepToolStart:
 			r.started[s.CallID] = true
 		case s.Message == nil:

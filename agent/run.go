@@ -86,6 +86,10 @@ type run struct {
 	// sending counts the files that the turn's calls send.
 	sending atomic.Int64
 
+	// in, if not nil, is the turn whose task this is, and tasks are its own.
+	in    *parent
+	tasks tasks
+
 	// room is where the messages of the first request are, or nil: see takeRoom.
 	room *[]sessions.Message
 
@@ -117,17 +121,26 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Result, error) {
 	return res, err
 }
 
-func (a *Agent) newRun(ctx context.Context, t *Turn) (*run, error) {
+func (a *Agent) newRun(ctx context.Context, t *Turn) (*run, error) { return a.newRunOf(ctx, t, nil) }
+
+// newRunOf makes the run of a turn, or of a task in another one.
+func (a *Agent) newRunOf(ctx context.Context, t *Turn, in *parent) (*run, error) {
 	t.History = window.DropOrphanResults(t.History)
 	r := &run{
 		a: a, t: *t, person: t.Person,
-		kit:     a.kitNow(ctx),
+		in:      in,
 		model:   a.modelFor(*t),
 		persona: a.personaOf(&t.History.Settings),
 		ids:     make(map[string]bool),
 		started: make(map[string]bool),
 		done:    make(map[string]sessions.Message),
 		inputAt: len(t.History.Messages),
+	}
+	if in == nil {
+		r.kit = a.kitNow(ctx)
+	} else {
+		r.kit = in.run.kit
+		r.persona = in.persona
 	}
 	r.setFrame()
 	r.all = append(t.History.Messages, t.Input...)
@@ -187,7 +200,7 @@ func (r *run) loop(ctx context.Context) (Result, error) {
 		if say != "" {
 			return r.finishWith(say, nil, true), nil
 		}
-		final := r.steps >= r.a.opts.MaxSteps-1 || r.barred.Load()
+		final := r.steps >= r.maxSteps()-1 || r.barred.Load()
 		resp, err := r.step(ctx, final)
 		r.called(resp)
 		if err != nil {
@@ -274,6 +287,14 @@ func (r *run) finishWith(text string, resp *Response, synthetic bool) Result {
 		Text:     strings.Join(append(r.said, text), "\n\n"),
 		Steps:    r.steps,
 	}
+}
+
+// maxSteps is how many calls of the model r may make.
+func (r *run) maxSteps() int {
+	if r.in != nil && r.in.steps > 0 {
+		return r.in.steps
+	}
+	return r.a.opts.MaxSteps
 }
 
 func (r *run) last() *sessions.Message { return &r.all[len(r.all)-1] }

@@ -41,7 +41,14 @@ func (r *run) speaker() speaker {
 
 // seen is what the model had seen when it made the open calls. It is more than the request
 // showed, where that left out old messages: a person's words remain theirs.
-func (r *run) seen() Seen { return Seen{r.all, r.speaker()} }
+// A task knows what its turn has seen, so an address that the person wrote stays theirs.
+func (r *run) seen() Seen {
+	all := r.all
+	if r.in != nil {
+		all = slices.Concat(r.in.run.all, all)
+	}
+	return Seen{all, r.speaker()}
+}
 
 // resultOrigins are whose words the result of a tool is. of is [Spec.Origin], and found what
 // the tool marked.

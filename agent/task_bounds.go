@@ -20,8 +20,8 @@ const (
 func (r *run) toolsForTask(self string, wanted []string) ([]string, error) {
 	all := []string{}
 	usual := []string{}
-	for _, s := range r.offer.specs {
-		if s.Name == self || r.t.Given.isTheirs(sessions.ToolCall{Name: s.Name}) {
+	for _, s := range slices.Concat(r.offer.specs, r.offer.listed) {
+		if s.Name == self || r.kit.index[s.Name] || r.t.Given.isTheirs(sessions.ToolCall{Name: s.Name}) {
 			continue
 		}
 		all = append(all, s.Name)
