@@ -19,6 +19,9 @@ func askedCalls(steps []sessions.Step) map[string]bool {
 	asked := map[string]bool{}
 	open := map[string]bool{}
 	for _, s := range steps {
+		if s.Within != "" {
+			continue // of a task, which asks nobody
+		}
 		switch s.Kind {
 		case sessions.StepModel:
 			clear(open)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"sync"
 
 	"dragoman/agent"
 	"dragoman/internal/admission"
@@ -14,9 +15,31 @@ type meter struct {
 	rules []admission.Meter
 	// counted: what the turn used was stored.
 	counted bool
+
+	mu    sync.Mutex
+	tasks map[string]*meter // by id
 }
 
-var _ agent.Meter = (*meter)(nil)
+var (
+	_ agent.Meter     = (*meter)(nil)
+	_ agent.TaskMeter = (*meter)(nil)
+)
+
+// OfTask implements [agent.TaskMeter]: rules know a task as a turn of its own, which is
+// counted with this one.
+func (m *meter) OfTask(id string) agent.Meter {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.tasks[id] == nil {
+		t := m.t
+		t.ID += "/" + id
+		if m.tasks == nil {
+			m.tasks = map[string]*meter{}
+		}
+		m.tasks[id] = &meter{t: t, rules: m.rules}
+	}
+	return m.tasks[id]
+}
 
 // meterOf returns the meter of t, nil if no rule limits what turns use.
 func (g *Gateway) meterOf(t admission.Turn) *meter {
@@ -68,5 +91,11 @@ func (m *meter) end() {
 	}
 	for _, rule := range m.rules {
 		rule.End(m.t, m.counted)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, task := range m.tasks {
+		task.counted = m.counted
+		task.end()
 	}
 }

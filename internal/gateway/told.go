@@ -78,7 +78,9 @@ func (r *run) tellStep(s sessions.Step) {
 	defer r.told.mu.Unlock()
 	switch {
 	case s.Kind == sessions.StepModel && s.Message != nil:
-		r.told.tools = map[string]string{}
+		if s.Within == "" || r.told.tools == nil {
+			r.told.tools = map[string]string{}
+		}
 		for _, c := range s.Message.ToolCalls {
 			r.told.tools[c.ID] = c.Name
 		}
