@@ -23,6 +23,8 @@ type Needs struct {
 	Outgoing Outgoing
 	// Search is nil where no search service is configured.
 	Search Searching
+	// Tasks is nil where the model does everything itself.
+	Tasks *Tasks
 	// Exec is nil where commands are not configured.
 	Exec Running
 	// Zone is the time zone that people are told the time in.

@@ -188,8 +188,8 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 	box, err := toolbox.New(tools.Builtin(tools.Needs{
 		Search: search, Exec: d.commands, Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Documents: d.foreign, Reminders: d.reminders,
 		Outgoing: d.parcels(),
-		Messages: d.messages(),
-		Zone:     zoneOf(d.cfg.Agent.TimeZone), Now: time.Now,
+		Messages: d.messages(), Tasks: d.tasks(),
+		Zone: zoneOf(d.cfg.Agent.TimeZone), Now: time.Now,
 	}))
 	if err != nil {
 		return nil, fmt.Errorf("app: %w", err)

@@ -45,3 +45,12 @@ func routesOf(c *config.Config) (list []gateway.Route) {
 	}
 	return list
 }
+
+// tasks bounds those that the model hands to helpers; nil where it may not.
+func (d *Daemon) tasks() *tools.Tasks {
+	c := d.cfg.Agent.Delegate
+	if !c.Enabled {
+		return nil
+	}
+	return &tools.Tasks{Model: c.Model, MaxSteps: c.MaxSteps, MaxTokens: c.MaxTokens, Timeout: c.Timeout.D()}
+}

@@ -214,6 +214,16 @@ type Agent struct {
 	ToolTimeout  Duration `yaml:"tool_timeout" default:"1m" range:"1s..1h" doc:"Maximum duration of one tool call."`
 	GiveUpAfter  Duration `yaml:"give_up_after" default:"10m" range:"1s..168h" doc:"How long Dragoman keeps trying when it cannot reach the model. The person is told after a minute without the model (or sooner, if the next attempt is further away than that) and again when Dragoman gives up. If the server asks for a longer pause, it is shortened to the time that is left."`
 	Tools        ToolList `yaml:"tools,flow,omitempty" is:"tool" doc:"The tools that the model may use, as a list of names. Unset: all of them; []: none. Or a table of names with allow, ask or deny, like {web_fetch: ask}: all tools but the denied ones are offered, and a person is asked before each call of a tool with ask that does more than read. docs/approvals.md says when a person is asked otherwise."`
+	Delegate     Delegate `yaml:"delegate"`
+}
+
+// Delegate says whether the model may hand a task to a loop of its own.
+type Delegate struct {
+	Enabled   bool     `yaml:"enabled" default:"false" doc:"Let the model hand parts of its work to helpers, up to three side by side: each is told one task, works with the tools it is given, and returns a result. They ask nobody, and what they use counts for who asked."`
+	Model     string   `yaml:"model,omitempty" doc:"The model of helpers, one that the section model names. Empty: the one that answers."`
+	MaxSteps  int      `yaml:"max_steps" default:"20" range:"1..200" doc:"Maximum model calls of one task."`
+	MaxTokens int      `yaml:"max_tokens" default:"200000" range:"1000..100000000" doc:"Maximum tokens that one task may use, read and written together."`
+	Timeout   Duration `yaml:"timeout" default:"5m" range:"1s..1h" doc:"Maximum duration of one task. What it has said until then is its result."`
 }
 
 // Approvals says who allows what needs a person's yes.

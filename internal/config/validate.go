@@ -295,6 +295,7 @@ func (v *validator) agent(a *Agent) {
 	if i := slices.IndexFunc(placeholders, func(p string) bool { return strings.Contains(a.SystemPrompt, p) }); i >= 0 {
 		v.warn("agent.system_prompt", "has "+placeholders[i]+", which works only in the prompts of channels", "write that part into system_prompt or prompts of a channel")
 	}
+	v.agentModel("agent.delegate.model", a.Delegate.Model)
 	if isZone(a.TimeZone) {
 		h, r := &v.c.Heartbeat, &v.c.Sessions.Reset
 		h.TimeZone, r.TimeZone = cmp.Or(h.TimeZone, a.TimeZone), cmp.Or(r.TimeZone, a.TimeZone)
