@@ -25,6 +25,8 @@ const (
 
 	mostOutput  = 64 << 20 // bytes: a command that prints more is ended
 	commandWord = "sandbox-exec"
+	boundWord   = "sandbox-bound" // a command in a unit
+	serverWord  = "sandbox-mcp"
 	probeWord   = "sandbox-probe"
 	toldFile    = 3 // a helper says there why it cannot begin; a command's start closes it
 )
@@ -91,6 +93,14 @@ var commands = make(chan struct{}, MostCommands)
 // began. A command that fails, or that a limit ends, is a Result; the error is the caller's
 // cause, or a [Closed]. Ask [SelfTest] first.
 func Exec(ctx context.Context, c Command) (Result, error) {
+	return execute(ctx, c, func(ctx context.Context, out io.Writer, seconds int) (int, error) {
+		return inside(ctx, c.Dir, out, commandWord, strconv.Itoa(seconds), c.Line)
+	})
+}
+
+// execute runs c on one of the grounds, which writes what it prints to out and returns its
+// exit code.
+func execute(ctx context.Context, c Command, run func(ctx context.Context, out io.Writer, seconds int) (code int, err error)) (Result, error) {
 	select {
 	case commands <- struct{}{}:
 	case <-ctx.Done():
@@ -106,8 +116,7 @@ func Exec(ctx context.Context, c Command) (Result, error) {
 	inner, end := context.WithCancelCause(timed)
 	defer end(nil)
 	out := &ends{most: mostOutput, full: func() { end(errOutput) }, printed: c.Printed}
-	seconds := strconv.Itoa(int(math.Ceil(c.limit().Seconds())))
-	code, err := inside(inner, c.Dir, out, commandWord, seconds, c.Line)
+	code, err := run(inner, out, int(math.Ceil(c.limit().Seconds())))
 	switch why := context.Cause(inner); {
 	case ctx.Err() != nil:
 		return Result{}, context.Cause(ctx)

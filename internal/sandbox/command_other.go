@@ -20,3 +20,15 @@ func SelfTest(context.Context, string) error {
 	_, err := namespaces()
 	return err
 }
+
+// Unit is a ground that only Linux has.
+type Unit struct{}
+
+// OpenUnit finds none.
+func OpenUnit(string) *Unit { return nil }
+
+// Exec runs nothing.
+func (*Unit) Exec(context.Context, Command) (Result, error) { return Result{}, Closed("no unit") }
+
+// SelfTest says why commands cannot run here.
+func (*Unit) SelfTest(ctx context.Context, dir string) error { return SelfTest(ctx, dir) }
