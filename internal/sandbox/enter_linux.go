@@ -45,18 +45,26 @@ var commandLimits = []processLimit{
 	{unix.RLIMIT_AS, 1 << 30},
 }
 
+// landlockOnly is the version of this kernel's Landlock; a [Closed] says why it is too little.
+func landlockOnly() (version int, err error) {
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0, Closed("this kernel has no Landlock")
+	}
+	if abi < leastLandlock {
+		return 0, Closed(fmt.Sprintf("this kernel's Landlock is version %d, and %d is needed (Linux 6.12)", abi, leastLandlock))
+	}
+	return int(abi), nil
+}
+
 // namespaces are what a command has for itself. Inside, the daemon's user is 0: mapped to
 // itself it would lose the right to mount at the helper's start.
 func namespaces() (*syscall.SysProcAttr, error) {
 	if os.Geteuid() == 0 || os.Getuid() == 0 {
 		return nil, Closed("Dragoman runs as root, whom no limit of processes binds: let it run as a user of its own")
 	}
-	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
-		return nil, Closed("this kernel has no Landlock")
-	}
-	if abi < leastLandlock {
-		return nil, Closed(fmt.Sprintf("this kernel's Landlock is version %d, and %d is needed (Linux 6.12)", abi, leastLandlock))
+	if _, err := landlockOnly(); err != nil {
+		return nil, err
 	}
 	return &syscall.SysProcAttr{
 		Setsid:    true,
@@ -72,18 +80,24 @@ func namespaces() (*syscall.SysProcAttr, error) {
 // return if args are a helper's.
 func enter(args []string) {
 	program := len(args) >= 4 && args[1] == programWord
-	if !program && (len(args) != 4 || args[1] != commandWord && args[1] != probeWord) {
+	if !program && (len(args) != 4 || args[1] != commandWord && args[1] != probeWord && args[1] != boundWord) {
 		return
 	}
 	// All that follows binds one thread, the one that becomes the command.
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
-	if os.Getpid() != 1 { // somebody typed it: these would be the mounts of everybody
+	steps := inNamespaces(0, commandPlaces)
+	switch {
+	case args[1] == boundWord:
+		steps = inOwnUnit()
+	case os.Getpid() != 1: // somebody typed it: these would be the mounts of everybody
 		fmt.Fprintln(os.Stderr, "dragoman: "+args[1]+" is for Dragoman itself")
 		os.Exit(exitSaid)
+	case program:
+		steps = inNamespaces(unix.MOUNT_ATTR_RDONLY, programPlaces)
 	}
-	err := confine(program)
-	if err == nil && args[1] == probeWord {
+	err := confine(steps)
+	if err == nil && (args[1] == probeWord || args[1] == boundWord && args[3] == "") {
 		fmt.Print(strings.Join(probe(), "\n"))
 		os.Exit(0)
 	}
@@ -98,28 +112,60 @@ func enter(args []string) {
 	os.Exit(exitSaid)
 }
 
-// confine locks this thread in: a program may write nowhere, anything else in its folder.
-// What needs rights comes first, then they are given up.
-func confine(program bool) error {
-	places := commandPlaces
-	attr := uint64(0)
-	if program {
-		places = programPlaces
-		attr = unix.MOUNT_ATTR_RDONLY
-	}
-	for _, step := range []struct {
-		what string
-		do   func() error
-	}{
-		{"offer itself to the killer of processes", func() error { return os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) }},
+// step is one part of locking in.
+type step struct {
+	what string
+	do   func() error
+}
+
+// inNamespaces are the steps in namespaces. What needs rights comes first, then they are given
+// up. attr is of the working folder's mount, and places are what Landlock allows.
+func inNamespaces(attr uint64, places map[string]uint64) []step {
+	return append([]step{
+		{"offer itself to the killer of processes", offerToKiller},
 		{"name the machine", func() error { return unix.Sethostname([]byte("sandbox")) }},
 		{"make its root", func() error { return makeRoot(attr) }},
-		{"close files", func() error { return unix.CloseRange(toldFile, ^uint(0)>>32, unix.CLOSE_RANGE_CLOEXEC) }},
+		{"close files", closeFiles},
 		{"give up rights", dropRights},
+	}, bind(func() error { return landlock(places) })...)
+}
+
+// inOwnUnit are the steps in a unit.
+func inOwnUnit() []step {
+	return append([]step{
+		{"offer itself to the killer of processes", offerToKiller},
+		{"let the daemon read its files", func() error { unix.Umask(0); return nil }},
+		{"close files", closeFiles},
+	}, bind(bindToFolder)...)
+}
+
+// bind are the last steps.
+func bind(toFiles func() error) []step {
+	return []step{
 		{"refuse new rights", func() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }},
-		{"ask Landlock", func() error { return landlock(places) }},
+		{"ask Landlock", toFiles},
 		{"filter system calls", filterCalls},
-	} {
+	}
+}
+
+func offerToKiller() error { return os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) }
+
+func closeFiles() error {
+	return unix.CloseRange(toldFile, ^uint(0)>>32, unix.CLOSE_RANGE_CLOEXEC)
+}
+
+// bindToFolder binds to the current folder, and to the folder of temporary files.
+func bindToFolder() error {
+	work, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	return landlock(inUnit(work, os.Getenv("TMPDIR")))
+}
+
+// confine locks this thread in.
+func confine(steps []step) error {
+	for _, step := range steps {
 		if err := step.do(); err != nil {
 			return fmt.Errorf("the sandbox could not %s: %w", step.what, err)
 		}

@@ -13,6 +13,7 @@ const (
 	mayAll   = 1<<16 - 1 // each right that version 6 knows
 	mayRead  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	mayUse   = mayRead&^unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	mayFile  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	makesDev = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	// makesOther would be in the daemon's way when it reads the working folder.
 	makesOther = unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO
@@ -29,9 +30,21 @@ var (
 	programPlaces = map[string]uint64{"/": mayRead, "/dev": mayUse}
 )
 
-// landlock binds this thread a second time to what its root holds: no TCP, and no signal or
-// abstract socket to others.
-func landlock(places map[string]uint64) error {
+// inUnit is what it allows in a unit, whose root is everybody's.
+func inUnit(work, tmp string) map[string]uint64 {
+	rules := map[string]uint64{tmp: mayAll &^ makesDev, work: mayAll &^ makesDev &^ makesOther}
+	for _, path := range seen {
+		rules[path] = mayRead
+	}
+	for _, path := range devices {
+		rules[path] = mayUse
+	}
+	return rules
+}
+
+// landlock binds this thread to the paths of rules: no TCP, and no signal or abstract socket
+// to others.
+func landlock(paths map[string]uint64) error {
 	attr := unix.LandlockRulesetAttr{
 		Handled_access_fs:  mayAll,
 		Handled_access_net: unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP,
@@ -42,10 +55,20 @@ func landlock(places map[string]uint64) error {
 		return errno
 	}
 	defer unix.Close(int(rules))
-	for path, may := range places {
+	for path, may := range paths {
 		file, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err == unix.ENOENT {
+			continue
+		}
+		var is unix.Stat_t
+		if err == nil {
+			err = unix.Fstat(file, &is)
+		}
 		if err != nil {
 			return err
+		}
+		if is.Mode&unix.S_IFMT != unix.S_IFDIR {
+			may &= mayFile
 		}
 		rule := unix.LandlockPathBeneathAttr{Allowed_access: may, Parent_fd: int32(file)}
 		_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, rules, unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
