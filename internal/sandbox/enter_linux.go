@@ -76,9 +76,22 @@ func namespaces() (*syscall.SysProcAttr, error) {
 	}, nil
 }
 
+// helpers are what this program is when the service manager starts it for one connection.
+var helpers = map[string]func(args []string) error{commandWord: serveCommand, serverWord: serveServer}
+
 // enter is the helper: it locks its own process in and becomes the command. It does not
 // return if args are a helper's.
 func enter(args []string) {
+	if len(args) < 2 {
+		return
+	}
+	if serve := helpers[args[1]]; serve != nil && len(args) < 4 {
+		if err := serve(args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, "dragoman:", err)
+			os.Exit(exitSaid)
+		}
+		os.Exit(0)
+	}
 	program := len(args) >= 4 && args[1] == programWord
 	if !program && (len(args) != 4 || args[1] != commandWord && args[1] != probeWord && args[1] != boundWord) {
 		return
