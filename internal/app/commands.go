@@ -22,12 +22,12 @@ var _ = feature(func(cfg *config.Config, d *Daemon) []api.Feature {
 	switch {
 	case !cfg.Exec.Enabled:
 	case d != nil && d.commands != nil:
-		f = execFeature(d.commands.Off())
+		f = execFeature(d.commands)
 	case ofAnotherUser(cfg):
 		f.State = api.FeatureOn
 		f.Says = "the daemon tests the sandbox at its start, as its own user; dragoman status says how that went"
 	default:
-		f = execFeature(testSandbox(os.TempDir()).off)
+		f = execFeature(testSandbox(os.TempDir(), cfg.Workspace))
 	}
 	return []api.Feature{f}
 })
@@ -43,18 +43,23 @@ func ofAnotherUser(cfg *config.Config) bool {
 	return ok && int(owner.Uid) != os.Geteuid()
 }
 
-// execFeature is that of commands which are wanted. off is why none can run.
-func execFeature(off string) api.Feature {
-	if off != "" {
+// execFeature is that of commands which are wanted.
+func execFeature(commands tools.Running) api.Feature {
+	if off := commands.Off(); off != "" {
 		return api.Feature{Name: "exec", State: api.FeatureFailing, Says: "the model is not offered commands: " + off}
 	}
-	return api.Feature{Name: "exec", State: api.FeatureOn, Says: "commands run in namespaces, and no attempt to escape succeeded; a person allows each"}
+	where := ""
+	if r, is := commands.(runner); is {
+		where = r.ground.Where()
+	}
+	return api.Feature{Name: "exec", State: api.FeatureOn, Says: "commands run " + where + ", and no attempt to escape succeeded; a person allows each"}
 }
 
 // runner lets the tool exec run commands in the sandbox, if that holds, and in the background.
 type runner struct {
-	off  string
-	book *background.Book
+	off    string
+	ground sandbox.Ground
+	book   *background.Book
 }
 
 // runner tests the sandbox if the configuration wants commands, and otherwise is nil.
@@ -62,7 +67,7 @@ func (d *Daemon) runner() tools.Running {
 	if !d.cfg.Exec.Enabled {
 		return nil
 	}
-	r := testSandbox(d.cfg.StateDir)
+	r := testSandbox(d.cfg.StateDir, d.cfg.Workspace)
 	r.book = d.ongoing
 	if r.off != "" {
 		d.log.Warn("exec.enabled is set, and commands cannot run here, so the model is not offered exec", "why", r.off)
@@ -70,13 +75,14 @@ func (d *Daemon) runner() tools.Running {
 	return r
 }
 
-// testSandbox tries to escape to a folder below dir.
-func testSandbox(dir string) runner {
-	err := sandbox.SelfTest(context.Background(), dir) // it has a time limit of its own
+// testSandbox finds where commands can run: it tries to escape to folders below state and the
+// workspace.
+func testSandbox(state, workspace string) runner {
+	ground, err := sandbox.FindGround(context.Background(), state, workspace, sandbox.ExecSocket) // it has time limits of its own
 	if err != nil {
 		return runner{off: err.Error()}
 	}
-	return runner{}
+	return runner{ground: ground}
 }
 
 // Off implements tools.Running.
@@ -94,7 +100,7 @@ func (r runner) Run(ctx context.Context, j tools.Job) (tools.Ran, error) {
 		Key: j.Call.Key, Person: j.Call.Person, Private: j.Call.Private, Origins: j.Call.Taint, Line: j.Line, Most: j.Most,
 		Run: func(ctx context.Context, printed func([]byte)) (background.Result, error) {
 			long := j.Most > j.Wait
-			got, err := sandbox.Exec(ctx, sandbox.Command{Line: j.Line, Dir: j.Dir, Timeout: j.Most, Long: long, Printed: printed})
+			got, err := r.ground.Exec(ctx, sandbox.Command{Line: j.Line, Dir: j.Dir, Timeout: j.Most, Long: long, Printed: printed})
 			return background.Result(got), err
 		},
 	}

@@ -35,7 +35,7 @@ var _ = feature(func(cfg *config.Config, d *Daemon) []api.Feature {
 		f.Says = "the daemon tests the sandbox in which pdftotext runs; dragoman status says how that went"
 		return []api.Feature{f}
 	default:
-		closed = testSandbox(os.TempDir()).off
+		closed = testSpaces(os.TempDir())
 	}
 	if closed != "" {
 		f.Says = "PDFs are kept and cannot be read: " + closed
@@ -56,12 +56,22 @@ const (
 // needs to know: most daemons never do.
 func (d *Daemon) newForeign() foreign {
 	return foreign{d.log, sync.OnceValue(func() string {
-		off := testSandbox(d.cfg.StateDir).off
+		off := testSpaces(d.cfg.StateDir)
 		if off != "" {
 			d.log.Warn("PDFs cannot be read here: pdftotext runs only in the sandbox", "why", off)
 		}
 		return off
 	})}
+}
+
+// testSpaces says why programs cannot run in namespaces: it tries to escape to a folder below
+// dir.
+func testSpaces(dir string) string {
+	err := sandbox.SelfTest(context.Background(), dir) // it has a time limit of its own
+	if err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // poppler runs programs of poppler-utils, locked in, each with so many seconds of the

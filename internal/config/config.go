@@ -417,7 +417,7 @@ type Speaking struct {
 
 // Exec says whether the model may run commands.
 type Exec struct {
-	Enabled bool `yaml:"enabled" default:"false" doc:"Let the model run commands in a sandbox, each after somebody allowed it. Without network, and with the chat's folder of the workspace alone. It needs Linux 6.12 or newer with user namespaces, and Dragoman must not run as root: dragoman tries to escape at the start, and where that is possible the tool stays off and the log says why."`
+	Enabled bool `yaml:"enabled" default:"false" doc:"Let the model run commands in a sandbox, each after somebody allowed it. Without network, and with the chat's folder of the workspace alone. It needs Linux 6.12 or newer, and user namespaces or the unit dragoman-exec.socket, and Dragoman must not run as root: dragoman tries to escape at the start, and where that is possible the tool stays off and the log says why."`
 }
 
 // Skills says where instructions for some tasks are.

@@ -44,8 +44,21 @@
 // Not bounded: the memory of all processes together, and the bytes in the folder. There is
 // no /proc inside. Root is refused, because no limit of processes binds root.
 //
+// # Units
+//
+// Where namespaces are closed, as in our own unit, the service manager starts a helper as
+// another user for each command ([Unit]) and for each server of tools ([StartServer]). The
+// helper of a command is bound by Landlock and the filter, and its unit bounds memory and
+// processes together. [FindGround] says which ground holds.
+//
+//	nothing listens, or somebody else  Closed; for a server ErrNoUnit
+//	the unit bounds nothing            Closed: this ground does not hold
+//	a command of another chat runs     a sentence: try again later
+//	the daemon dies                    the connection ends, and the helper ends all of it
+//
 // Goroutines: [Run], [Read] and [Exec] have those of os/exec, which end before they return.
-// All may be called from several.
+// All may be called from several. A helper has one that waits for the end of its
+// connection.
 package sandbox
 
 import (
