@@ -17,9 +17,9 @@ import (
 )
 
 // asUser is [testkit.AsUser].
-func asUser(t *testing.T) bool {
+func asUser(t *testing.T, env ...string) bool {
 	t.Helper()
-	return testkit.AsUser(t, "/")
+	return testkit.AsUser(t, "/", env...)
 }
 
 // workFolder is a folder for commands. The test is skipped where they cannot run.
