@@ -10,6 +10,8 @@ PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 # The manual and the completions, below PREFIX/share.
 SHARED := man/man1/dragoman.1 bash-completion/completions/dragoman zsh/site-functions/_dragoman fish/vendor_completions.d/dragoman.fish
+# Those of commands and of servers of tools, beside dragoman.service.
+UNITS := dragoman-exec.socket dragoman-exec@.service dragoman-mcp.socket dragoman-mcp@.service
 # The race detector brings a check of every unsafe pointer with it. SQLite in Go
 # is made of them, and spends two fifths of its time on that.
 RACE_GCFLAGS := -gcflags='modernc.org/...=-d=checkptr=0'
@@ -220,7 +222,8 @@ install:
 	@test -x bin/dragoman || { echo "install: bin/dragoman is not there yet; first, as yourself: make build"; exit 1; }
 	install -D -m 0755 bin/dragoman $(DESTDIR)$(PREFIX)/bin/dragoman
 	install -D -m 0644 systemd/dragoman.service $(DESTDIR)$(PREFIX)/lib/systemd/system/dragoman.service
-	sed -i 's|^\(Exec[A-Z][a-z]*\)=/usr/local/bin/|\1=$(PREFIX)/bin/|' $(DESTDIR)$(PREFIX)/lib/systemd/system/dragoman.service
+	install -m 0644 $(addprefix systemd/,$(UNITS)) $(DESTDIR)$(PREFIX)/lib/systemd/system
+	cd $(DESTDIR)$(PREFIX)/lib/systemd/system && sed -i 's|^\(Exec[A-Z][a-z]*\)=/usr/local/bin/|\1=$(PREFIX)/bin/|' dragoman.service $(UNITS)
 	install -D -m 0644 systemd/dragoman.sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/dragoman.conf
 	install -D -m 0644 systemd/dragoman.tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/dragoman.conf
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,$(dir $(SHARED)))
@@ -240,7 +243,8 @@ install:
 
 ## uninstall: remove what install put there; configuration and state are kept
 uninstall:
-	@if [ -z "$(DESTDIR)" ] && [ -d /run/systemd/system ]; then systemctl disable --now dragoman || true; fi
+	@if [ -z "$(DESTDIR)" ] && [ -d /run/systemd/system ]; then systemctl disable --now dragoman dragoman-exec.socket dragoman-mcp.socket || true; fi
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/systemd/system/,$(UNITS))
 	rm -f $(DESTDIR)$(PREFIX)/bin/dragoman $(DESTDIR)$(PREFIX)/lib/systemd/system/dragoman.service \
 		$(DESTDIR)$(PREFIX)/lib/sysusers.d/dragoman.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/dragoman.conf \
 		$(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED))
