@@ -83,6 +83,13 @@ func (w *world) ShowCommand(_ context.Context, _ channels.Key, _, shown, text st
 	return "m1"
 }
 
+// showed is what was shown.
+func (w *world) showed() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.shown)
+}
+
 // left are the commands that are noted as running, and what was told of those that ended.
 func (w *world) left(t *testing.T, b *background.Book) (running, told []string) {
 	t.Helper()
@@ -176,8 +183,8 @@ func TestACommandThatTakesLong(t *testing.T) {
 		if len(list) != 2 || list[0].Last != "done 50%" || err != nil {
 			t.Errorf("the list is %+v, %v", list, err)
 		}
-		if want := ": c1 runs for 1 min 30 s: make all\ndone 50%"; !slices.Contains(w.shown, want) {
-			t.Errorf("it is shown as %q, want %q", w.shown, want)
+		if want := ": c1 runs for 1 min 30 s: make all\ndone 50%"; !slices.Contains(w.showed(), want) {
+			t.Errorf("it is shown as %q, want %q", w.showed(), want)
 		}
 		time.Sleep(2 * time.Minute)
 		running, told := w.left(t, b)
@@ -187,8 +194,8 @@ func TestACommandThatTakesLong(t *testing.T) {
 		if got := w.ended[0].Origins; !slices.Equal(got, []sessions.Origin{sessions.OriginFile, sessions.OriginWeb}) || w.ended[0].ID == w.ended[1].ID {
 			t.Errorf("its words are %q, and its id %q", got, w.ended[0].ID)
 		}
-		if last := w.shown[len(w.shown)-1]; last != "m1: " {
-			t.Errorf("what showed it is not taken away: %q", w.shown)
+		if shown := w.showed(); shown[len(shown)-1] != "m1: " {
+			t.Errorf("what showed it is not taken away: %q", shown)
 		}
 	})
 }
