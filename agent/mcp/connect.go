@@ -119,7 +119,7 @@ func (l *link) whyNot(ctx context.Context, c *live, err error, status *statusSee
 	}
 	switch code := status.last(); {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return fmt.Errorf("it refused us (HTTP %d): set its token or headers, or run dragoman mcp login %s", code, l.Name)
+		return fmt.Errorf("it refused us (HTTP %d): set its token or headers", code)
 	case code >= 300 && code < 400:
 		return fmt.Errorf("it redirects to another address (HTTP %d): if that is the server, write it as url", code)
 	case code >= 400:

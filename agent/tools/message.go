@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 
 	"dragoman/agent"
 	"dragoman/sessions"
@@ -39,6 +40,7 @@ func SendMessage(m Messages) agent.Tool {
 	}
 	if m == nil {
 		spec.Off = "there is no other chat to write to: set routes, or connect a second network"
+		return newTool(spec, func(context.Context, agent.Call, messageArgs) (string, error) { return "", errors.New(spec.Off) })
 	}
 	t := newTool(spec, func(ctx context.Context, c agent.Call, args messageArgs) (string, error) {
 		return m.SendMessage(ctx, c, args.To, args.Text)

@@ -91,7 +91,7 @@ func seconds(c *conn, otherwise int) time.Duration {
 func leaveChildren(c *conn) {
 	ids := strconv.Itoa(os.Getpid())
 	for _, session := range []bool{false, true} {
-		child := exec.Command("/bin/sleep", "3600")
+		child := exec.Command("/bin/sleep", "120")
 		child.SysProcAttr = &syscall.SysProcAttr{Setsid: session}
 		if err := child.Start(); err == nil {
 			ids += " " + strconv.Itoa(child.Process.Pid)
