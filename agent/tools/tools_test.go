@@ -133,7 +133,9 @@ func TestSpecs(t *testing.T) {
 			}
 			for name, p := range schema.Properties {
 				asSchedule := spec.Name == "change_job" && strings.Contains(spec.Description, "arguments of schedule")
-				if p.Description == "" && !asSchedule {
+				// Each word more is in every request, and remember says what about is.
+				saysItself := slices.Contains([]string{"path", "content", "query", "about", "limit", "offset"}, name)
+				if p.Description == "" && !asSchedule && !saysItself {
 					t.Errorf("%q has no description", name)
 				}
 				value := map[string]any{"string": "x", "integer": 1, "boolean": true, "array": []int{1}, "object": m{}}[p.Type]
