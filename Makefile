@@ -59,7 +59,7 @@ test: need
 
 ## need: install what the tests need and lack
 need:
-	@.ci/need ip ngircd inspircd anope chromium npm postgres pgbouncer promtool pdftotext
+	@.ci/need ip ngircd inspircd anope chromium npm postgres pgbouncer promtool pdftotext espeak-ng opusinfo pocketsphinx_continuous
 	@.ci/npm aimock
 	@.ci/npm mcp
 	@.ci/npm typescript
@@ -80,7 +80,7 @@ test-clients:
 
 ## test-hands: let the assistant use what needs more than make test installs: npm's MCP servers (downloads 40 MB once), PDF manuals of Debian
 test-hands:
-	@.ci/need ip npm pdftotext valgrind
+	@.ci/need ip npm pdftotext valgrind espeak-ng opusinfo pocketsphinx_continuous
 	@.ci/npm hands
 	@set -o pipefail; DRAGOMAN_HANDS=$(CURDIR)/.cache/hands DRAGOMAN_NEED_ALL=1 \
 		go test -json -count=1 -timeout 10m -run '^TestHands' $(HANDS) | go run ./.ci/summary
