@@ -34,7 +34,7 @@ var _ = builtin(func(n Needs) agent.Tool { return Delegate(n.Tasks) })
 func Delegate(t *Tasks) agent.Tool {
 	spec := agent.Spec{
 		Name:        "delegate",
-		Description: "Hand a task to a helper and get its result, for work that needs many steps, like reading several pages. It sees nothing of this conversation. Calls in one answer run side by side.",
+		Description: "Let a helper do a task of many steps, like reading several pages. It sees nothing of this conversation. Calls in one answer run side by side.",
 		Parallel:    true,
 		Repeatable:  true, // its journal knows what was done
 		Effect:      agent.EffectOwn,
