@@ -95,12 +95,8 @@ type command struct {
 	tail   []byte
 }
 
-// errStopped is why a command ends that somebody stopped, errOver why one does when the daemon
-// ends.
-var (
-	errStopped = errors.New("background: somebody stopped it")
-	errOver    = errors.New("background: the daemon ends")
-)
+// errStopped is why a command ends that somebody stopped.
+var errStopped = errors.New("background: somebody stopped it")
 
 // New makes a book.
 func New(store Store, chats Chats, o Options) *Book {
