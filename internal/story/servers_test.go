@@ -196,7 +196,11 @@ func TestToolServersMemory(t *testing.T) {
 	before := without.memory(t, "VmHWM")
 	without.end(syscall.SIGTERM)
 
-	h.configure(plan{rest: "mcp:\n  servers:\n" + strings.Join(servers, "")})
+	// One tool of each, so that they are few enough to be described in each request.
+	config := "mcp:\n  servers:\n" + strings.Join(servers, "")
+	config = strings.ReplaceAll(config, "tools: {'*': allow}", "tools: {'*': deny, work: allow}")
+	config = strings.Replace(config, "work: allow", "echo: allow", 1) // of the good one, which is the first
+	h.configure(plan{rest: config})
 	d := h.start()
 	h.untilOffered(ann, "good__echo")
 	for _, name := range bad {
