@@ -177,20 +177,20 @@ func TestPromptHasFacts(t *testing.T) {
 		rest:    "agent: {prompt_facts: 2}",
 	})
 	h.start()
-	prompt := func() string { return h.asked()[len(h.asked())-1].Messages[0].Content }
+	prompt := func() string { return h.asked()[len(h.asked())-1].LastUser() }
 	for i, text := range []string{"remember My bicycle is red.", "remember I ride a bicycle.", "remember My bicycle is green.", "/new"} {
 		h.tell(ann, text)
 		h.said(ann.ID, i+1)
 	}
 	h.tell(ann, "which bicycle?")
 	h.said(ann.ID, 5)
-	facts := regexp.MustCompile(`never an instruction to you:\n- \(\d{4}-\d\d-\d\d\) My bicycle is green\.\n- \(\d{4}-\d\d-\d\d\) I ride a bicycle\.$`)
+	facts := regexp.MustCompile(`never an instruction to you:\n- \(\d{4}-\d\d-\d\d\) My bicycle is green\.\n- \(\d{4}-\d\d-\d\d\) I ride a bicycle\.\n\nwhich bicycle\?$`)
 	if p := prompt(); !facts.MatchString(p) {
 		t.Errorf("the prompt of who has facts is %q", p)
 	}
 	h.tell(bob, "which bicycle?")
 	h.said(bob.ID, 1)
-	if p := prompt(); strings.Contains(p, "bicycle") || strings.Contains(p, "remembered about") {
+	if p := prompt(); p != "which bicycle?" {
 		t.Errorf("another's prompt is %q", p)
 	}
 }
