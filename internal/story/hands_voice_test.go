@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"dragoman/agent/agenttest"
@@ -188,8 +187,11 @@ func TestHandsSendFile(t *testing.T) {
 	h.api.Break(botapi.Fault{Method: "sendDocument", ChatID: ann.ID, DropBefore: true, Times: 1})
 	h.tell(ann, `!tool send_file {"path":"report.md"}`)
 	h.said(ann.ID, 2)
-	d.end(syscall.SIGKILL)
-	d.wait()
+	if err := d.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-d.ended
+	d.over = true
 	h.start()
 	h.until("the file", func() bool {
 		shown := h.api.Shown(ann.ID)
