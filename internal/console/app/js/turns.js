@@ -1,6 +1,8 @@
 // From what the server has of a conversation to what the page draws of it. Pure functions:
 // the same input gives the same entries.
 
+import { dated } from "./dated.js";
+
 /**
  * Step is a call of a tool, with its result if it has one.
  * @typedef {object} Step
@@ -285,27 +287,4 @@ function grow(entries, talk) {
   }
   last.approvals = [...(last.approvals ?? []), ...asking];
   last.growing = asking.length === 0;
-}
-
-// dated puts a mark before each day, and one before what is new.
-/**
- * @param {Entry[]} entries
- * @param {number | undefined} newFrom
- */
-function dated(entries, newFrom) {
-  /** @type {Entry[]} */
-  const list = [];
-  let day = "";
-  let marked = !newFrom;
-  for (const e of entries) {
-    const date = new Date(e.at).toDateString();
-    if (date !== day) list.push({ kind: "day", id: `d${date}`, at: e.at });
-    day = date;
-    if (!marked && e.seq && newFrom && e.seq >= newFrom) {
-      list.push({ kind: "new", id: "new", at: e.at });
-      marked = true;
-    }
-    list.push(e);
-  }
-  return list;
 }
