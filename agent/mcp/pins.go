@@ -191,7 +191,8 @@ func (p *pins) notesOf(server string, files map[string]string, found *listing, b
 		if old, known := before.of(t.own); known && old.hash == t.hash {
 			one.At = old.At
 		}
-		if data, err = encode(one); err != nil {
+		data, err = encode(one)
+		if err != nil {
 			return nil, err
 		}
 		list = append(list, sessions.Note{Name: names[t.own], Data: data})

@@ -217,7 +217,8 @@ func (g *Gateway) send(ctx context.Context, b *binding, o channels.Outbound) (r 
 	}
 	c, _ := ability[channels.Channel](b)
 	if !b.elsewhere() {
-		if o, err = g.withContent(o); err != nil {
+		o, err = g.withContent(o)
+		if err != nil {
 			return channels.Receipt{}, err
 		}
 	}
