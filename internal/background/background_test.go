@@ -22,7 +22,8 @@ type world struct {
 	notes map[string]sessions.Note // by owner and name
 	ended []background.Ended
 	shown []string
-	fails int // how often CommandEnded fails
+	fails int           // how often CommandEnded fails
+	slow  time.Duration // how long a look at all notes takes after it has read them
 }
 
 // Notes implements background.Store.
@@ -35,6 +36,11 @@ func (w *world) Notes(_ context.Context, f sessions.NoteFilter) (list []sessions
 		}
 	}
 	slices.SortFunc(list, func(a, b sessions.Note) int { return strings.Compare(string(a.Data), string(b.Data)) })
+	if f.Owner == "" && w.slow > 0 {
+		w.mu.Unlock()
+		time.Sleep(w.slow)
+		w.mu.Lock()
+	}
 	return list, nil
 }
 
@@ -162,6 +168,24 @@ func TestACommandThatIsQuick(t *testing.T) {
 		defer cancel()
 		if _, _, err := b.Start(ctx, sleeps(chat, time.Hour), time.Minute); err == nil || err.Error() != "the turn is stopped" {
 			t.Errorf("a stopped one: %v", err)
+		}
+	})
+}
+
+// What ends while interrupted commands are looked for was not interrupted.
+func TestACommandThatEndsDuringALook(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		b, stop := w.started(t, "")
+		defer stop()
+		if _, _, err := b.Start(t.Context(), sleeps(chat, 61*time.Second), 0); err != nil {
+			t.Fatal(err)
+		}
+		w.mu.Lock()
+		w.slow = 5 * time.Second // the look begins after 60
+		w.mu.Unlock()
+		time.Sleep(2 * time.Minute)
+		if _, told := w.left(t, b); len(told) != 1 || strings.Contains(told[0], "interrupted") {
+			t.Errorf("%q is told", told)
 		}
 	})
 }

@@ -43,6 +43,9 @@ func (b *Book) interrupted(ctx context.Context) {
 		if !is || b.runs(r.ID) || r.Node != b.o.Node && b.o.Now().Before(n.Due) {
 			continue
 		}
+		if !b.noted(ctx, &r) { // it ended here while we looked
+			continue
+		}
 		if r.Stop { // whoever stopped it was told
 			_ = b.forget(ctx, &r) // or the next look does
 			continue
@@ -51,6 +54,13 @@ func (b *Book) interrupted(ctx context.Context) {
 		b.o.Log.Info("a command was interrupted", "key", r.Key.String(), "command", r.name())
 		b.report(ctx, r, why, "")
 	}
+}
+
+// noted reports whether the note of a command is still there. A command of this process runs
+// until its note is gone, so one that does not run and is noted was interrupted.
+func (b *Book) noted(ctx context.Context, r *record) bool {
+	notes, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: kind, Owner: sessions.ChatScope(r.Key), Name: r.ID})
+	return err == nil && len(notes) > 0 // after an error the next look knows
 }
 
 // Start starts c, and returns what it left if that is known within wait; then it was never in
