@@ -29,6 +29,15 @@ func lastAsked(t *testing.T, server *agenttest.Server) (a sawRequest) {
 	return a
 }
 
+// all is what it was told.
+func (a sawRequest) all() string {
+	var all strings.Builder
+	for _, m := range a.Messages {
+		all.WriteString(m.Content + "\n")
+	}
+	return all.String()
+}
+
 // tools are the names that were offered.
 func (a sawRequest) tools() (names []string) {
 	for _, t := range a.Tools {
@@ -75,15 +84,15 @@ agents: {pirate: {prompt: "${file:SOUL.md}", model: small, tools: [time, remembe
 	}
 	write("You are a captain.")
 	r.ask(ship, "again")
-	if got := lastAsked(t, server).Messages[0].Content; !strings.HasPrefix(got, "You are a captain.") || !strings.Contains(got, "The gold is below.") {
-		t.Errorf("after a change of its file, and with something in its memory, the prompt is %q", got)
+	if got := lastAsked(t, server); !strings.HasPrefix(got.Messages[0].Content, "You are a captain.") || !strings.Contains(got.all(), "The gold is below.") {
+		t.Errorf("after a change of its file, and with something in its memory, it is asked with %q", got.Messages)
 	}
 	if got := r.ask(ship, "/agent dragoman"); got != "From the next answer on, dragoman writes here." {
 		t.Errorf("/agent says %q", got)
 	}
 	r.ask(ship, "who are you")
-	if got := lastAsked(t, server).Messages[0].Content; !strings.HasPrefix(got, "You are Dragoman") || strings.Contains(got, "gold") {
-		t.Errorf("after the choice, the prompt is %q", got)
+	if got := lastAsked(t, server); !strings.HasPrefix(got.Messages[0].Content, "You are Dragoman") || strings.Contains(got.Messages[len(got.Messages)-1].Content, "gold") {
+		t.Errorf("after the choice, it is asked with %q", got.Messages)
 	}
 	if s := r.status(); !slices.Equal(s.Agents, []string{"web:ship*: pirate, dragoman"}) {
 		t.Errorf("the status shows %q", s.Agents)
