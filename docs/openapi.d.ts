@@ -1112,7 +1112,7 @@ export interface ToolCall {
 export interface ToolListed {
   /** Before and Now are JSON: what was accepted, and what it says now. */
   before?: string;
-  /** Change is new, changed, gone, or left out: it is as it was accepted. */
+  /** Change is new, changed, gone, or unread (it was in the first list, which counts as accepted, and nobody has looked). Left out: it is as it was accepted. */
   change?: string;
   description?: string;
   /** by which the model knows it */

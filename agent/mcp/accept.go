@@ -54,6 +54,8 @@ func (l *link) report(known *pinned, found *listing) Report {
 		case old.hash != t.hash:
 			one.Change = changeChanged
 			one.Before = string(old.Text)
+		case !old.Read:
+			one.Change = changeUnread
 		}
 		r.Tools = append(r.Tools, one)
 	}

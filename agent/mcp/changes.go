@@ -23,4 +23,5 @@ const (
 	changeNew     = "new"
 	changeChanged = "changed"
 	changeGone    = "gone"
+	changeUnread  = "unread" // accepted as the first list, and nobody has looked
 )

@@ -107,7 +107,7 @@ func (l *link) stampOf(known *pinned) string {
 	}
 	var accepted strings.Builder
 	for _, t := range known.tools {
-		accepted.WriteString(t.name + t.hash)
+		fmt.Fprintf(&accepted, "%s %s %t\n", t.name, t.hash, t.Read)
 	}
 	return hashOf([]byte(accepted.String())) + listed
 }

@@ -116,7 +116,7 @@ type Report struct {
 type Listed struct {
 	Name, Own   string
 	Description string
-	// Change is "" (accepted as it is), "new", "changed" or "gone".
+	// Change is "" (accepted as it is), "new", "changed", "gone" or "unread".
 	Change string
 	// Before is what was accepted, of a changed one, and Now what is listed: canonical JSON.
 	Before, Now string

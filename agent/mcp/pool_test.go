@@ -219,6 +219,24 @@ func TestAcceptFirst(t *testing.T) {
 	}
 }
 
+// The first list counts as accepted, but what it says is foreign until somebody has looked.
+func TestAcceptUnread(t *testing.T) {
+	p := open(t, &notes{}, mcp.Options{}, scene(t, ""))
+	if !named(t, p, "scene__double").Spec().Foreign {
+		t.Error("a description that nobody has read is not foreign")
+	}
+	r, err := p.Test(t.Context(), "scene")
+	if err != nil || r.Tools[0].Change != "unread" {
+		t.Fatalf("Test = %+v, %v", r, err)
+	}
+	if err := p.Accept(t.Context(), "scene", r.Digest); err != nil || named(t, p, "scene__double").Spec().Foreign {
+		t.Errorf("after Accept = %v it is still foreign", err)
+	}
+	if r, err := p.Test(t.Context(), "scene"); err != nil || r.Tools[0].Change != "" {
+		t.Errorf("then Test = %+v, %v", r, err)
+	}
+}
+
 // What was accepted outlives the process. What changed is not offered until it is accepted.
 func TestPins(t *testing.T) {
 	kept := &notes{}
@@ -251,7 +269,7 @@ func TestPins(t *testing.T) {
 			changes = append(changes, tool.Change+" "+tool.Name)
 		}
 	}
-	if got := strings.Join(changes, ", "); got != "changed scene__double, new scene__more" {
+	if got := strings.Join(changes, ", "); got != "unread scene__die, changed scene__double, unread scene__env, new scene__more" {
 		t.Errorf("the report says %q", got)
 	}
 	if err := p.Accept(t.Context(), "scene", "other"); err != mcp.ErrOther {

@@ -55,7 +55,8 @@ type ToolListed struct {
 	Name        string `json:"name"` // by which the model knows it
 	Own         string `json:"own"`  // its server does
 	Description string `json:"description,omitempty"`
-	// Change is new, changed, gone, or left out: it is as it was accepted.
+	// Change is new, changed, gone, or unread (it was in the first list, which counts as
+	// accepted, and nobody has looked). Left out: it is as it was accepted.
 	Change string `json:"change,omitempty"`
 	// Before and Now are JSON: what was accepted, and what it says now.
 	Before string `json:"before,omitempty"`

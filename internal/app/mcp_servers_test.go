@@ -56,6 +56,18 @@ func TestToolsOfAServer(t *testing.T) {
 		return false
 	})
 	call("good__echo", `{"text":"tulips"}`)
+	if got := r.ask(r.page("early"), "say tulips"); !strings.Contains(got, "words from the server good were read") {
+		t.Errorf("before anybody has read what it says of its tools, the question is %q", got)
+	}
+	report, err := api.TestToolServer.Call(t.Context(), r.admin, api.ToolServerName{Name: "good"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = api.AcceptTools.Call(t.Context(), r.admin, api.AcceptedTools{Name: "good", Digest: report.Digest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call("good__echo", `{"text":"tulips"}`)
 	model.Next(agenttest.TextReply("Done."))
 	if got := r.ask(r.page("clean"), "say tulips"); got != "Done." {
 		t.Errorf("the answer is %q", got)
