@@ -104,7 +104,7 @@ func (r *run) startCall(ctx context.Context, g *errgroup.Group, c sessions.ToolC
 
 // answerCall returns the result of call c, which means inner, and journals it.
 func (r *run) answerCall(ctx context.Context, c, inner sessions.ToolCall, d ruling) (sessions.Message, error) {
-	m := r.toolResult(c, d.say)
+	m := r.toolResult(inner, d.say) // people read whose result it is
 	m.Synthetic = !d.run
 	m.Failed = !d.run && d.say != sayInterrupted
 	if d.run {
@@ -177,7 +177,7 @@ func (r *run) execute(ctx context.Context, c sessions.ToolCall) (o outcome, err 
 	if err := stopped(ctx); err != nil {
 		return o, err
 	}
-	if err := r.record(ctx, sessions.Step{Kind: sessions.StepToolStart, CallID: c.ID}); err != nil {
+	if err := r.record(ctx, sessions.Step{Kind: sessions.StepToolStart, CallID: c.ID, Tool: c.Name}); err != nil {
 		return o, err
 	}
 	r.progress(Progress{Text: strings.Join(r.said, "\n\n"), Note: c.Name + " …"})

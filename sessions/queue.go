@@ -204,6 +204,9 @@ type Step struct {
 	CallID    string   `json:"call_id,omitempty"`
 	Message   *Message `json:"message,omitempty"`
 	MessageID string   `json:"message_id,omitempty"`
+	// Tool, of a StepToolStart, is the tool that runs. The call may name another one, which
+	// reaches it.
+	Tool string `json:"tool,omitempty"`
 	// Within is the id of the call whose task this is a step of; "": it is the turn's own.
 	Within string `json:"within,omitempty"`
 	// Taint of a StepModel with calls is the taint of the request that it answers.

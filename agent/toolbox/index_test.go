@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,7 +94,14 @@ func TestACallThroughTheIndexIsACallOfTheTool(t *testing.T) {
 		return agent.Decision{Verdict: agent.Allow}, nil
 	})
 	const name = "server7__tool_of_number_007"
-	m, results := asked(t, tools, agent.Options{ContextWindow: 100_000}, agent.Turn{Guard: guard},
+	var begun []string
+	record := func(_ context.Context, s sessions.Step) error {
+		if s.Kind == sessions.StepToolStart {
+			begun = append(begun, s.Tool)
+		}
+		return nil
+	}
+	m, results := asked(t, tools, agent.Options{ContextWindow: 100_000}, agent.Turn{Guard: guard, Record: record},
 		sessions.ToolCall{Name: "find_tool", Arguments: `{"query":"number_007"}`},
 		sessions.ToolCall{Name: "call_tool", Arguments: `{"name":"` + name + `","arguments":{"path":"a"}}`},
 		sessions.ToolCall{Name: "call_tool", Arguments: `{"name":"time"}`},
@@ -101,6 +109,9 @@ func TestACallThroughTheIndexIsACallOfTheTool(t *testing.T) {
 		sessions.ToolCall{Name: "call_tool", Arguments: `{"name":"nothing__here"}`},
 		sessions.ToolCall{Name: "call_tool", Arguments: `{"name":"` + name + `","args":{}}`},
 		sessions.ToolCall{Name: name, Arguments: `{"path":"b"}`})
+	if results[1].Name != name || results[2].Name != "call_tool" || !slices.Equal(begun, []string{"find_tool", name, name}) {
+		t.Errorf("the results are those of %s and %s, and the journal has the begins of %q", results[1].Name, results[2].Name, begun)
+	}
 	first := m.Requests()[0]
 	if got := namesOfSpecs(first.Tools); got != "call_tool find_tool time" {
 		t.Fatalf("the request describes %q", got)

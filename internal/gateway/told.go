@@ -10,13 +10,11 @@ import (
 	"dragoman/sessions"
 )
 
-// telling is what was published of a running turn. The zero value is nothing. The
-// turn's parallel tool calls share it.
+// telling is what was published of a running turn. The zero value is nothing.
 type telling struct {
 	mu    sync.Mutex
-	text  string            // of the answer, as far as it was published
-	units int               // its length in UTF-16 code units
-	tools map[string]string // the names of the running calls, by their ids
+	text  string // of the answer, as far as it was published
+	units int    // its length in UTF-16 code units
 }
 
 // about is an event about the turn of r.
@@ -74,26 +72,17 @@ func (r *run) tellThought(piece string) {
 
 // tellStep publishes that a tool call begins or has ended, after it was journaled.
 func (r *run) tellStep(s sessions.Step) {
-	r.told.mu.Lock()
-	defer r.told.mu.Unlock()
 	switch {
-	case s.Kind == sessions.StepModel && s.Message != nil:
-		if s.Within == "" || r.told.tools == nil {
-			r.told.tools = map[string]string{}
-		}
-		for _, c := range s.Message.ToolCalls {
-			r.told.tools[c.ID] = c.Name
-		}
 	case s.Kind == sessions.StepToolStart && r.watched(stream.ToolBegun):
-		r.tellTool(stream.ToolBegun, s.CallID)
-	case s.Kind == sessions.StepToolDone && r.watched(stream.ToolEnded):
-		r.tellTool(stream.ToolEnded, s.CallID)
+		r.tellTool(stream.ToolBegun, s.CallID, s.Tool)
+	case s.Kind == sessions.StepToolDone && s.Message != nil && r.watched(stream.ToolEnded):
+		r.tellTool(stream.ToolEnded, s.CallID, s.Message.Name)
 	}
 }
 
-func (r *run) tellTool(name stream.Name, call string) {
+func (r *run) tellTool(name stream.Name, call, tool string) {
 	e := r.about(name)
 	e.Call = call
-	e.Tool = r.told.tools[call]
+	e.Tool = tool
 	r.g.emit(e)
 }

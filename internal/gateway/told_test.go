@@ -50,11 +50,12 @@ func TestListenersReadARunningTurn(t *testing.T) {
 			if _, text := w.gw.Saying(turn.Key); text != "Let me 😀 look." {
 				t.Errorf("Saying = %q, want what was published", text)
 			}
-			asked := sessions.Message{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "c1", Name: "time"}}}
+			// The model reached it by another tool.
+			asked := sessions.Message{Role: sessions.RoleAssistant, ToolCalls: []sessions.ToolCall{{ID: "c1", Name: "caller"}}}
 			for _, s := range []sessions.Step{
 				{Kind: sessions.StepModel, Message: &asked, At: time.Now()},
-				{Kind: sessions.StepToolStart, CallID: "c1", At: time.Now()},
-				{Kind: sessions.StepToolDone, CallID: "c1", Message: &sessions.Message{Role: sessions.RoleTool, ToolCallID: "c1"}, At: time.Now()},
+				{Kind: sessions.StepToolStart, CallID: "c1", Tool: "time", At: time.Now()},
+				{Kind: sessions.StepToolDone, CallID: "c1", Message: &sessions.Message{Role: sessions.RoleTool, Name: "time", ToolCallID: "c1"}, At: time.Now()},
 			} {
 				if err := turn.Record(ctx, s); err != nil {
 					return "", err

@@ -345,7 +345,7 @@ func (d *differ) queues(c *chat, all *rows.Changes) {
 		}})
 	}
 	for range d.r.IntN(3) {
-		st := sessions.Step{Kind: sessions.StepNote, CallID: d.text(), MessageID: pick(d.r, messageIDs...), Within: pick(d.r, messageIDs...), At: d.time()}
+		st := sessions.Step{Kind: sessions.StepNote, CallID: d.text(), MessageID: pick(d.r, messageIDs...), Within: pick(d.r, messageIDs...), Tool: d.text(), At: d.time()}
 		if d.r.IntN(2) == 0 {
 			m := d.message(0)
 			st.Message = &m

@@ -106,6 +106,7 @@ func Message(m sessions.Message, now time.Time) sessions.Message {
 func Step(s sessions.Step, now time.Time) sessions.Step {
 	s.CallID, s.MessageID = Text(s.CallID), Text(s.MessageID)
 	s.Within = Text(s.Within)
+	s.Tool = Text(s.Tool)
 	s.Taint = Origins(s.Taint)
 	if s.Message != nil {
 		m := Message(*s.Message, now)

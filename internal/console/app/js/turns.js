@@ -202,6 +202,7 @@ function result(entries, m) {
   for (let i = entries.length - 1; i >= 0; i--) {
     const step = entries[i].steps?.find((s) => s.id === m.tool_call_id);
     if (!step) continue;
+    step.tool = m.name || step.tool; // the call may be one of call_tool
     step.result = m.content;
     step.failed = m.failed;
     step.took = Date.parse(m.at) - Date.parse(step.at);
