@@ -151,7 +151,9 @@ func (c *counter) Spec() agent.Spec { return c.spec }
 func (c *counter) Run(_ context.Context, call agent.Call) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	call.Found, call.Delegate, call.Sent = nil, nil, nil // only while it runs
+	call.Found = nil // it is there only while the call runs, as those below
+	call.Delegate = nil
+	call.Sent = nil
 	c.got = append(c.got, call)
 	return fmt.Sprintf("%s ran with %s", c.spec.Name, call.Args), nil
 }
