@@ -5,7 +5,9 @@ import (
 	"compress/gzip"
 	"io"
 	"os"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/tiktoken-go/tokenizer/codec"
 )
@@ -61,4 +63,31 @@ func packed(t *testing.T, data []byte) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// FuzzCountAsTiktoken: both encodings count what tiktoken-go counts.
+func FuzzCountAsTiktoken(f *testing.F) {
+	for _, s := range []string{
+		"I'll say it's DON'T'S 'Re we'Ve 'x '", "Straße ǅungla ʰaʰ e\u0301 \u0301\u03015 \u0301AB5", "１２3４5 ½ⅷ ٣٤٥٦",
+		" \t\n\r\n  \r x  y\u00a0\u3000z \u2028 end  ", "a//b/\n/c ...\r\n// ?!  ?!", "世界こんにちは 안녕하세요 สวัสดี नमस्ते", "camelCaseHTTPServer XMLHttp ABCs",
+		"🎉👩‍👩‍👧 \x00\x07 \v\f\u0085", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+	} {
+		f.Add(s)
+	}
+	wanted := map[string]*codec.Codec{"o200k_base": codec.NewO200kBase(), "cl100k_base": codec.NewCl100kBase()}
+	f.Fuzz(func(t *testing.T, s string) {
+		if len(s) > 4<<10 || !utf8.ValidString(s) {
+			return // longer ones are cut, and nothing else is sent to a model
+		}
+		s = strings.ReplaceAll(s, "\x7f", "") // a token, which tiktoken-go's expression skips
+		for name, whole := range wanted {
+			want, err := whole.Count(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := open(t, name).Count(s); got != want {
+				t.Errorf("%s: Count(%q) = %d, want %d", name, s, got, want)
+			}
+		}
+	})
 }
