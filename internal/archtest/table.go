@@ -72,6 +72,8 @@ var Table = []Rule{
 	{Package: "agent/output", Imports: []string{"agent/window", "sessions"}},
 	{Package: "agent/window", Imports: []string{"sessions"}, Tests: []string{"channels"}},
 	{Package: "agent/agenttest/**", ForTests: true, Imports: []string{"agent", "agent/window", "sessions", "channels", "agent/agenttest/**", "internal/testkit"}},
+	// Logins at servers of tools, which know nothing of the tools.
+	{Package: "agent/mcp/oauth", Imports: []string{"sessions"}},
 	// Servers of MCP that misbehave, and good ones. They know nothing of ours.
 	{Package: "agent/mcp/mcptest/**", ForTests: true, Imports: []string{"agent/mcp/mcptest"}},
 	// A model server: its codecs share wire, models knows what servers have, and
