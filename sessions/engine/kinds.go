@@ -38,6 +38,9 @@ var lives = map[string]life{
 	// The one-time codes and sessions of the page end at their Due and explain nothing.
 	"code":  {due: time.Hour, undated: day, most: 20, secret: secret},
 	"login": {due: day, undated: 30 * day, most: 100, secret: secret},
+	// The login at a server of tools lasts until its subject drops it. An old copy has tokens that
+	// were refreshed since, and whoever sends such a one may end the login that is in use.
+	"mcp-login": {most: 1, secret: secret},
 	// What connects the identities of one person is true until somebody undoes it. A record
 	// from elsewhere could make anybody the operator.
 	"link": {due: 30 * day, most: 100, secret: secret},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"dragoman/sessions"
@@ -46,6 +47,12 @@ type Options struct {
 type Login struct {
 	Settings
 	o Options
+
+	mu     sync.Mutex
+	copy   *kept // of the note, at most freshFor old; nil: there was none
+	read   time.Time
+	failed error     // of the last request for a token; nil: it worked
+	pause  time.Time // until then a refresh is not tried again, while the token lasts
 }
 
 // New returns a login that asks nobody yet.
