@@ -10,3 +10,9 @@ func Granted(status int, text string) (access, refresh string, life time.Duratio
 	}
 	return got.access, got.refresh, got.life, nil
 }
+
+// Answer is the code and the state in an address.
+func Answer(address string) (code, state string, err error) {
+	q, err := readAnswer(address)
+	return q.Get("code"), q.Get("state"), err
+}

@@ -48,11 +48,12 @@ type Login struct {
 	Settings
 	o Options
 
-	mu     sync.Mutex
-	copy   *kept // of the note, at most freshFor old; nil: there was none
-	read   time.Time
-	failed error     // of the last request for a token; nil: it worked
-	pause  time.Time // until then a refresh is not tried again, while the token lasts
+	mu      sync.Mutex
+	pending *pending // the newest link, until it was answered
+	copy    *kept    // of the note, at most freshFor old; nil: there was none
+	read    time.Time
+	failed  error     // of the last request for a token; nil: it worked
+	pause   time.Time // until then a refresh is not tried again, while the token lasts
 }
 
 // New returns a login that asks nobody yet.

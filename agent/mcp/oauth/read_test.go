@@ -48,3 +48,13 @@ func FuzzGranted(f *testing.F) {
 		}
 	})
 }
+
+func FuzzAnswer(f *testing.F) {
+	f.Add("http://127.0.0.1/callback?code=a&state=b#x")
+	f.Fuzz(func(t *testing.T, address string) {
+		code, state, err := oauth.Answer(address)
+		if err == nil && (state == "" || len(code) > len(address)) {
+			t.Errorf("%q has the code %q and the state %q", address, code, state)
+		}
+	})
+}

@@ -231,3 +231,34 @@ func (l *Login) put(ctx context.Context, k, before *kept) error {
 	l.remember(now)
 	return nil
 }
+
+// Logout drops the tokens, and asks the authorization server to do so, too. had: there were
+// some. told: the server has answered that they are void.
+func (l *Login) Logout(ctx context.Context) (had, told bool, err error) {
+	var k *kept
+	err = l.o.Notes.ChangeNotes(ctx, noteKind, l.owner(), func(have []sessions.Note) ([]sessions.Note, []string, error) {
+		k = readKept(have)
+		if k == nil {
+			return nil, nil, nil
+		}
+		return nil, []string{noteName}, nil
+	})
+	if err != nil {
+		return false, false, fmt.Errorf("oauth: drop the login at %s: %w", l.Server, err)
+	}
+	l.remember(nil)
+	if k == nil || l.usable(k) != nil || k.Revoke == "" {
+		return k != nil, false, nil
+	}
+	form := url.Values{"token": {k.Access}, "token_type_hint": {"access_token"}}
+	if k.Refresh != "" {
+		form = url.Values{"token": {k.Refresh}, "token_type_hint": {"refresh_token"}}
+	}
+	c := l.client()
+	resp, err := l.post(ctx, c, &k.place, k.Revoke, form)
+	if err != nil {
+		return true, false, nil // it is told
+	}
+	_ = resp.Body.Close()
+	return true, resp.StatusCode == 200, nil
+}
