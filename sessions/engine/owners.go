@@ -213,24 +213,33 @@ func (s *Store) UnknownOwners(ctx context.Context) (unknown []channels.Key, err 
 	return unknown, s.wrap("unknown owners", v.err)
 }
 
-// FindOwners finds out who wrote in k, if nobody knows it, from the senders of its
-// messages. It may read each message once, which blocks no writes.
-func (s *Store) FindOwners(ctx context.Context, k channels.Key) error {
-	v := s.viewOf(ctx, k)
-	found, through := v.authors(k, []sessions.Owner{}, 0)
-	if v.err != nil {
-		return s.wrap("find owners", v.err)
+// FindOwners finds out who wrote in these conversations, where nobody knows it, from the
+// senders of their messages, in one commit. It may read each message once, which blocks no
+// writes.
+func (s *Store) FindOwners(ctx context.Context, keys ...channels.Key) error {
+	type reading struct {
+		authors []sessions.Owner
+		through int64
+	}
+	read := make([]reading, len(keys))
+	for i, k := range keys {
+		v := s.viewOf(ctx, k)
+		read[i].authors, read[i].through = v.authors(k, []sessions.Owner{}, 0)
+		if v.err != nil {
+			return s.wrap("find owners", v.err)
+		}
 	}
 	return s.update(ctx, "find owners", func(st *step) error {
-		c := st.chat(k)
-		if c.Conversation == nil || c.Conversation.Owners != nil {
-			return nil // deleted, or found out meanwhile
+		for i, k := range keys {
+			c := st.chat(k)
+			if c.Conversation == nil || c.Conversation.Owners != nil {
+				continue // deleted, or found out meanwhile
+			}
+			c.Conversation.Owners, _ = st.authors(k, read[i].authors, read[i].through) // what came meanwhile
+			st.touch(c)
 		}
-		all, _ := st.authors(k, found, through) // what came meanwhile
-		c.Conversation.Owners = all
-		st.touch(c)
 		return nil
-	}, k)
+	}, keys...)
 }
 
 // authors adds to known who wrote in k after a seq, and returns the last seq it read. The
