@@ -44,6 +44,35 @@ func (d *Daemon) operatorName(ctx context.Context) (name, identity string) {
 	return "", ""
 }
 
+// nameOf returns what somebody is called who writes in a room, where nobody has a name: by the
+// name under which they wrote last in a private chat of theirs. It is "" if there is none, or
+// the store cannot be read.
+func (d *Daemon) nameOf(ctx context.Context, channel string, p channels.Person) string {
+	person, err := d.people.Resolve(ctx, channel, p.IDs)
+	if err != nil {
+		return ""
+	}
+	if person == people.OperatorID {
+		name, _ := d.operatorName(ctx)
+		return name
+	}
+	identities, err := d.people.Identities(ctx, person)
+	if err != nil {
+		return ""
+	}
+	for _, identity := range identities {
+		k, err := channels.ParseKey(identity)
+		if err != nil || slices.Contains(d.people.Rooms(), k.Channel()) {
+			continue
+		}
+		name, _ := d.nameIn(ctx, k)
+		if name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
 // nameIn returns the name under which somebody wrote last in their private chat, and who they
 // are. In a group it is "": who writes there may be anybody.
 func (d *Daemon) nameIn(ctx context.Context, k channels.Key) (name, identity string) {

@@ -29,6 +29,8 @@ const (
 	elsewherePerMinute = 6
 	// maxListed limits how many chats the model is told of.
 	maxListed = 30
+	// maxNameElsewhere limits a name there, in bytes.
+	maxNameElsewhere = 60
 )
 
 // addressee is a chat, or several, to which words may be sent.
@@ -69,7 +71,7 @@ func (g *Gateway) SendMessage(ctx context.Context, c agent.Call, to, text string
 	if !a.own && !slices.Contains(origins, sessions.OriginOthers) {
 		origins = append(origins, sessions.OriginOthers)
 	}
-	asked := askedElsewhere(c, a.own)
+	asked := g.askedElsewhere(ctx, c, a.own)
 	_, err = g.store.Accept(ctx, sessions.Entry{
 		Inbound: channels.Inbound{Key: k, ID: onceID("elsewhere", c.Key.String(), c.Turn, c.ID), At: g.opts.Now()},
 		Source:  sessions.SourceNotice, Answered: true,
@@ -234,20 +236,39 @@ func (g *Gateway) isTheirs(ctx context.Context, k channels.Key, identities []str
 	return g.opts.Gate.Admits(ctx, k, ids, true)
 }
 
-// askedElsewhere says who asked for a message that is sent to another chat.
-func askedElsewhere(c agent.Call, own bool) string {
-	who := sessions.OneLine(c.Person.Name, 60)
-	if who == "" {
-		who = "Somebody"
-	}
+// askedElsewhere says who asked for a message that is sent to another chat. A room of the page
+// or the terminal is no network that somebody else knows.
+func (g *Gateway) askedElsewhere(ctx context.Context, c agent.Call, own bool) string {
 	network := c.Key.Channel()
+	where := " on " + network
 	switch {
 	case network == HeartbeatChannel:
 		return fmt.Sprintf("The job %s has this for you.", sessions.OneLine(c.Key.Chat(), 60))
 	case own:
-		return fmt.Sprintf("You asked me on %s to send you this here.", network)
+		return fmt.Sprintf("You asked me%s to send you this here.", where)
 	case !c.Private:
-		return fmt.Sprintf("%s asked me in a group on %s to tell you this.", who, network)
+		where = " in a group" + where
+	case slices.Contains(g.opts.People.Rooms(), network):
+		where = ""
 	}
-	return fmt.Sprintf("%s asked me on %s to tell you this.", who, network)
+	return fmt.Sprintf("%s asked me%s to tell you this.", g.nameOf(ctx, c), where)
+}
+
+// nameOf is what people read of whoever asks: the name that their network gives them, or the
+// one that they have elsewhere.
+func (g *Gateway) nameOf(ctx context.Context, c agent.Call) string {
+	name := sessions.OneLine(c.Person.Name, maxNameElsewhere)
+	if c.Person.ID() == people.OperatorID {
+		name = "" // the command line calls them by that word
+	}
+	if name == "" && g.opts.NameOf != nil {
+		name = sessions.OneLine(g.opts.NameOf(ctx, c.Key.Channel(), c.Person), maxNameElsewhere)
+	}
+	switch {
+	case name != "":
+		return name
+	case c.Operator && !c.Job:
+		return "Whoever runs me"
+	}
+	return "Somebody"
 }

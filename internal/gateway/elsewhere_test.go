@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -8,6 +9,7 @@ import (
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/gateway"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 
 	"github.com/google/go-cmp/cmp"
@@ -152,6 +154,52 @@ func TestAMessageForAnotherChat(t *testing.T) {
 			t.Errorf("Ann was sent %q", last)
 		}
 	})
+}
+
+// Whoever has no name where they write has the one by which they are known, and runs me if
+// there is none. A room is no network of others.
+func TestWhoAskedForAMessage(t *testing.T) {
+	for _, test := range []struct {
+		name, key, known, want string
+		operator, group, job   bool
+	}{
+		{"known", "web:books", "Ann", "Ann asked me to tell you this.", true, false, false},
+		{"the operator", "web:books", "", "Whoever runs me asked me to tell you this.", true, false, false},
+		{"a job of the operator's", "web:books", "", "Somebody asked me to tell you this.", true, false, true},
+		{"nobody", "net:1", "", "Somebody asked me on net to tell you this.", false, false, false},
+		{"a long name", "net:1", "Ann\n" + strings.Repeat("x", 100), "Ann " + strings.Repeat("x", 56) + "… asked me on net to tell you this.", false, false, false},
+		{"a group", "net:1", "Ann", "Ann asked me in a group on net to tell you this.", false, true, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := startNetsWith(t, func(o *gateway.Options) {
+					o.People = people.NewDirectory(nil, people.DirectoryOptions{Rooms: []string{"web"}})
+					o.NameOf = func(_ context.Context, channel string, p channels.Person) string {
+						if who := channel + ":" + p.ID(); who != "web:operator" && who != "net:1" {
+							t.Errorf("it asks for the name of %s", who)
+						}
+						return test.known
+					}
+					o.Routes = []gateway.Route{{From: channels.Pattern(test.key), To: "net:3", Name: "Bob"}}
+				}, "net")
+				c := sending()
+				c.Key = channels.MustKey(test.key)
+				c.Operator = test.operator
+				c.Private = !test.group
+				c.Job = test.job
+				c.Person = channels.Person{IDs: []string{"1"}}
+				if c.Key.Channel() == "web" {
+					c.Person.IDs[0] = people.OperatorID
+					c.Person.Name = people.OperatorID
+				}
+				_, err := x.gw.SendMessage(t.Context(), c, "Bob", "hi")
+				synctest.Wait()
+				if got := x.net["net"].texts("3"); err != nil || !cmp.Equal(got, []string{test.want + "\n\nhi"}) {
+					t.Errorf("Bob was sent %q, %v; want %q", got, err, test.want)
+				}
+			})
+		})
+	}
 }
 
 func TestTooMuchForOtherChats(t *testing.T) {

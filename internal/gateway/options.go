@@ -83,6 +83,9 @@ type Options struct {
 	// that is beside theirs. own is the persona that has a memory of its own, or "". Nil:
 	// nothing.
 	Known func(ctx context.Context, k channels.Key, p channels.Person, own string) (string, []sessions.Origin, error)
+	// NameOf returns what somebody is called of whom a channel says only who they are; "" if
+	// nobody knows. Nil: nobody does.
+	NameOf func(ctx context.Context, channel string, p channels.Person) string
 	// Agents are the personas. Nil: there are none.
 	Agents Agents
 	// Heartbeats are the configured jobs. Nil: there are none.

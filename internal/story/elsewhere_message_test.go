@@ -47,3 +47,22 @@ func TestAMessageToAnotherChat(t *testing.T) {
 		t.Errorf("Bob reads %q", got)
 	}
 }
+
+// What the one at the terminal has sent comes from whoever runs Dragoman, and by their name
+// once it is known: alerts.to is their chat.
+func TestAMessageFromTheTerminal(t *testing.T) {
+	h := newHouse(t, plan{rest: fmt.Sprintf("alerts: {to: \"telegram:%d\"}\nroutes: [{from: \"cli:*\", to: \"telegram:%d\", name: Bob}]", ann.ID, bob.ID)})
+	h.start()
+	h.tell(bob, "hello")
+	h.said(bob.ID, 1)
+	h.dragoman("ask", `!tool send_message {"to":"Bob","text":"Dinner at eight?"}`)
+	if got := h.said(bob.ID, 2)[1]; got != "Whoever runs me asked me to tell you this.\n\nDinner at eight?" {
+		t.Errorf("Bob reads %q", got)
+	}
+	h.tell(ann, "hello")
+	h.said(ann.ID, 1)
+	h.dragoman("ask", `!tool send_message {"to":"Bob","text":"Or at nine?"}`)
+	if got := h.said(bob.ID, 3)[2]; got != ann.FirstName+" asked me to tell you this.\n\nOr at nine?" {
+		t.Errorf("Bob reads %q", got)
+	}
+}
