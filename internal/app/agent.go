@@ -217,9 +217,11 @@ func (d *Daemon) mayCome(name string) bool {
 }
 
 // mayOffer reports whether the configuration offers the tool of that name.
-func (d *Daemon) mayOffer(name string) bool {
-	names := d.cfg.Agent.Tools.Names()
-	return (names == nil || slices.Contains(names, name)) && d.cfg.Agent.Tools.Rules()[name] != config.ToolDeny
+func (d *Daemon) mayOffer(name string) bool { return offers(d.cfg, name) }
+
+func offers(cfg *config.Config, name string) bool {
+	names := cfg.Agent.Tools.Names()
+	return (names == nil || slices.Contains(names, name)) && cfg.Agent.Tools.Rules()[name] != config.ToolDeny
 }
 
 // counting is t, counted.
