@@ -28,10 +28,9 @@ type request struct {
 	Seconds int    `json:"seconds,omitempty"`
 	Probe   bool   `json:"probe,omitempty"` // try system calls instead
 	// Of a server:
+	Name    string   `json:"name,omitempty"`
 	Command []string `json:"command,omitempty"`
 	Env     []string `json:"env,omitempty"`
-	// Secrets are variables, and the credentials of the unit that they hold.
-	Secrets map[string]string `json:"secrets,omitempty"`
 }
 
 // writeFrame writes one piece.

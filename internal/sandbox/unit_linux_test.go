@@ -4,7 +4,6 @@ package sandbox_test
 
 import (
 	"errors"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -21,7 +20,8 @@ const (
 	// unitSocket is where the environment of a test that runs again as another user has the
 	// socket.
 	unitSocket = "DRAGOMAN_SANDBOX_SOCKET"
-	// helperUser is the user of the helper.
+	// helperID is the user of the helper, and helperUser the same.
+	helperID   = 65533
 	helperUser = "65533"
 	// nobody is the user of the test.
 	nobody = 65534
@@ -58,13 +58,17 @@ func unitFor(t *testing.T, words ...string) (u *sandbox.Unit, work string, goesO
 		t.Fatal(err)
 	}
 	var helpers sync.WaitGroup
+	homes := filepath.Join(home, "homes")
+	if err := errors.Join(os.Mkdir(homes, 0o700), os.Chown(homes, helperID, helperID)); err != nil {
+		t.Fatal(err)
+	}
 	helpers.Go(func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			helpers.Go(func() { serve(t, setpriv, self, c.(*net.UnixConn), words) })
+			helpers.Go(func() { serve(t, setpriv, self, homes, c.(*net.UnixConn), words) })
 		}
 	})
 	defer helpers.Wait()
@@ -74,7 +78,7 @@ func unitFor(t *testing.T, words ...string) (u *sandbox.Unit, work string, goesO
 }
 
 // serve runs one helper.
-func serve(t *testing.T, setpriv, self string, c *net.UnixConn, words []string) {
+func serve(t *testing.T, setpriv, self, homes string, c *net.UnixConn, words []string) {
 	defer c.Close()
 	file, err := c.File()
 	if err != nil {
@@ -94,7 +98,7 @@ func serve(t *testing.T, setpriv, self string, c *net.UnixConn, words []string) 
 	defer os.RemoveAll(tmp)
 	args := append([]string{"--reuid", helperUser, "--regid", helperUser, "--clear-groups", "--bounding-set=-all", self}, words...)
 	helper := exec.Command(setpriv, args...)
-	helper.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + tmp, "STATE_DIRECTORY=" + tmp, "CREDENTIALS_DIRECTORY=/etc/nothing"}
+	helper.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + tmp, "STATE_DIRECTORY=" + homes}
 	helper.Dir = "/"
 	helper.Stdin = file
 	out, err := helper.CombinedOutput()
@@ -241,56 +245,4 @@ func TestOneChatAtATimeInTheUnit(t *testing.T) {
 	if got, err := u.Exec(t.Context(), sandbox.Command{Line: "echo now", Dir: other}); got.Output != "now\n" || err != nil {
 		t.Errorf("afterwards: %+v, %v", got, err)
 	}
-}
-
-// A server of tools has another user and the daemon's connection as its input and output.
-func TestServerInTheUnit(t *testing.T) {
-	_, _, goesOn := unitFor(t, "sandbox-mcp")
-	if !goesOn {
-		return
-	}
-	socket := os.Getenv(unitSocket)
-	conn, err := sandbox.StartServer(t.Context(), socket, sandbox.Server{
-		Command: []string{"/bin/sh", "-c", `id -u; echo "$COLOUR $HOME"; env | grep -c SOCKET; cat; echo over`}, Env: []string{"COLOUR=blue"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := conn.Write([]byte("{}\n")); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
-	said, err := io.ReadAll(conn)
-	lines := strings.Split(string(said), "\n")
-	if len(lines) != 6 || lines[0] != helperUser || !strings.HasPrefix(lines[1], "blue /") || lines[2] != "0" || lines[3] != "{}" || lines[4] != "over" || err != nil {
-		t.Errorf("it says %q, %v", said, err)
-	}
-	gone, err := sandbox.StartServer(t.Context(), socket, sandbox.Server{Command: []string{"/bin/sh"}, Secrets: map[string]string{"KEY": "calendar"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer gone.Close()
-	if said, err := io.ReadAll(gone); len(said) > 0 || err != nil {
-		t.Errorf("a server whose key is missing says %q, %v", said, err)
-	}
-	if _, err := sandbox.StartServer(t.Context(), socket+"x", sandbox.Server{}); !errors.Is(err, sandbox.ErrNoUnit) {
-		t.Errorf("without a unit: %v", err)
-	}
-}
-
-// A server that ignores the end of its input is ended.
-func TestServerThatStays(t *testing.T) {
-	_, _, goesOn := unitFor(t, "sandbox-mcp")
-	if !goesOn {
-		return
-	}
-	conn, err := sandbox.StartServer(t.Context(), os.Getenv(unitSocket), sandbox.Server{Command: []string{"/bin/sleep", "76543"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn.Close()
-	// unitFor waits for the helper, which waits for the server.
 }
