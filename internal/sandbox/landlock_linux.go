@@ -3,6 +3,8 @@
 package sandbox
 
 import (
+	"os"
+	"path/filepath"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -42,14 +44,56 @@ func inUnit(work, tmp string) map[string]uint64 {
 	return rules
 }
 
+// Signals and abstract sockets do not leave what is bound.
+const scopes = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
+
 // landlock binds this thread to the paths of rules: no TCP, and no signal or abstract socket
 // to others.
 func landlock(paths map[string]uint64) error {
-	attr := unix.LandlockRulesetAttr{
+	return restrict(unix.LandlockRulesetAttr{
 		Handled_access_fs:  mayAll,
 		Handled_access_net: unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP,
-		Scoped:             unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL,
+		Scoped:             scopes,
+	}, paths)
+}
+
+// keepApart binds this thread, of a server, to everything but other servers: it can neither
+// use nor list what is in homes beside its own home, nor look into their processes, where
+// their keys are. Newer kernels keep signals and abstract sockets from them, too.
+func keepApart(homes, home string) error {
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 || abi < 2 {
+		return Closed("this kernel has no Landlock that keeps servers apart (Linux 5.19)")
 	}
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: mayAll}
+	switch {
+	case abi < 3:
+		attr.Handled_access_fs &^= unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	case abi < 5:
+		attr.Handled_access_fs &^= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	case abi >= leastLandlock:
+		attr.Scoped = scopes
+	}
+	paths := map[string]uint64{home: mayAll}
+	for inside := homes; inside != "/"; inside = filepath.Dir(inside) {
+		beside, err := os.ReadDir(filepath.Dir(inside))
+		if err != nil {
+			return err
+		}
+		for _, one := range beside {
+			if one.Name() != filepath.Base(inside) {
+				paths[filepath.Join(filepath.Dir(inside), one.Name())] = mayAll
+			}
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	return restrict(attr, paths)
+}
+
+// restrict binds this thread to the paths of rules.
+func restrict(attr unix.LandlockRulesetAttr, paths map[string]uint64) error {
 	rules, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
 		return errno
@@ -67,6 +111,7 @@ func landlock(paths map[string]uint64) error {
 		if err != nil {
 			return err
 		}
+		may &= attr.Handled_access_fs
 		if is.Mode&unix.S_IFMT != unix.S_IFDIR {
 			may &= mayFile
 		}

@@ -49,11 +49,13 @@
 // Where namespaces are closed, as in our own unit, the service manager starts a helper as
 // another user for each command ([Unit]) and for each server of tools ([StartServer]). The
 // helper of a command is bound by Landlock and the filter, and its unit bounds memory and
-// processes together. [FindGround] says which ground holds.
+// processes together. [FindGround] says which ground holds. All servers have one user, and
+// Landlock keeps each out of the others' folders and processes.
 //
 //	nothing listens, or somebody else  Closed; for a server ErrNoUnit
 //	the unit bounds nothing            Closed: this ground does not hold
 //	a command of another chat runs     a sentence: try again later
+//	a server cannot be kept apart      it does not start, and says why as its standard error
 //	the daemon dies                    the connection ends, and the helper ends all of it
 //
 // Goroutines: [Run], [Read] and [Exec] have those of os/exec, which end before they return.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -92,6 +93,10 @@ func becomeServer(q request, daemon int, said io.Writer) error {
 	child.WaitDelay = time.Second // something that it left may hold its standard error
 	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := unix.SetNonblock(0, false); err != nil { // Go's network made it so, and programs wait
+		return err
+	}
+	runtime.LockOSThread()
+	if err := keepApart(homes, home); err != nil { // it binds this thread, whose rights the server gets
 		return err
 	}
 	if err := child.Start(); err != nil {

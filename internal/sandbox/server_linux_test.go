@@ -3,7 +3,9 @@
 package sandbox_test
 
 import (
+	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -58,6 +60,54 @@ func TestServerInTheUnit(t *testing.T) {
 	}
 	if _, err := sandbox.StartServer(t.Context(), os.Getenv(unitSocket)+"x", sandbox.Server{}); !errors.Is(err, sandbox.ErrNoUnit) {
 		t.Errorf("without a unit: %v", err)
+	}
+}
+
+// spying is what a server tries on another one, whose process ids and folder it knows. What
+// succeeds is printed.
+const spying = `
+for p in %[1]s; do
+	tr '\0' '\n' < /proc/$p/environ | grep KEY && echo environ
+	cat /proc/$p/fd/0 /proc/$p/cwd/token && echo files of the process
+	kill -0 $p && echo signal
+done
+cat ../two/token && echo file
+ls .. && echo list
+ls ../two && echo list
+touch ../two/planted && echo planted
+mv ../two ../three && echo moved
+ln ../two/token mine && echo linked
+rm -f ../two/token
+`
+
+// Servers have one user, and neither their keys nor their folders reach another server.
+func TestServersApart(t *testing.T) {
+	_, _, goesOn := unitFor(t, "sandbox-mcp")
+	if !goesOn {
+		return
+	}
+	two := startServer(t, "two", `echo secret > token; echo $$ $PPID; cat; cat token`, "KEY=secret")
+	pids, err := bufio.NewReader(two.Conn).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile("/proc/" + strings.Fields(pids)[0] + "/environ"); err == nil {
+		t.Errorf("the daemon's user reads its variables: %q", text)
+	}
+	one := startServer(t, "one", fmt.Sprintf(spying, strings.TrimSpace(pids)))
+	if out, err := io.ReadAll(one.Conn); len(out) > 0 || err != nil {
+		t.Errorf("it found %q, %v", out, err)
+	}
+	can := startServer(t, "one", `echo x > mine && mkdir -p d && mv mine d/mine && cat d/mine && head -c 4 /etc/passwd && ls /usr/bin > /dev/null && kill -0 $$ && echo all`)
+	if out, err := io.ReadAll(can.Conn); string(out) != "x\nrootall\n" || err != nil {
+		said, _ := io.ReadAll(can.Said)
+		t.Errorf("what servers need gives %q, %v: %s", out, err, said)
+	}
+	if err := two.Conn.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := io.ReadAll(two.Conn); string(out) != "secret\n" || err != nil {
+		t.Errorf("afterwards its file is %q, %v", out, err)
 	}
 }
 
