@@ -67,7 +67,7 @@ func (l *link) report(known *pinned, found *listing) Report {
 			r.Tools = append(r.Tools, Listed{Name: old.name, Own: old.Own, Change: changeGone, Before: string(old.Text)})
 		}
 	}
-	files, err := programFiles(&l.Server)
+	files, err := l.files()
 	if err != nil || !maps.Equal(files, known.Files) {
 		r.Said = append(r.Said, fmt.Sprintf("the files of its program have changed since %s", known.At.Format(time.DateOnly)))
 	}
@@ -84,7 +84,7 @@ func (p *Pool) Accept(ctx context.Context, server, digest string) error {
 	if err != nil {
 		return err
 	}
-	files, err := programFiles(&l.Server)
+	files, err := l.files()
 	if err != nil {
 		return err
 	}

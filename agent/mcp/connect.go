@@ -16,7 +16,7 @@ import (
 func (l *link) connect() (*live, *listing, error) {
 	ctx, cancel := context.WithTimeout(l.pool.ctx, l.pool.o.Start)
 	defer cancel()
-	files, err := programFiles(&l.Server)
+	files, err := l.files()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -42,7 +42,7 @@ func (l *link) connect() (*live, *listing, error) {
 func (l *link) open(ctx context.Context) (*live, error) {
 	c := &live{ended: make(chan struct{})}
 	status := new(statusSeen)
-	transport, err := l.transport(c, status)
+	transport, err := l.transport(ctx, c, status)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (l *link) client() *sdk.Client {
 }
 
 // transport starts the program, or prepares requests to the address.
-func (l *link) transport(c *live, status *statusSeen) (sdk.Transport, error) {
+func (l *link) transport(ctx context.Context, c *live, status *statusSeen) (sdk.Transport, error) {
 	if len(l.Command) == 0 {
 		client, bodies := remote(&l.Server, status.over(l.pool.o.HTTP))
 		c.bodies = bodies
@@ -83,17 +83,26 @@ func (l *link) transport(c *live, status *statusSeen) (sdk.Transport, error) {
 			Endpoint: l.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxFrame,
 		}, nil
 	}
+	started, err := l.program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.process = started
+	l.keepTails(c.process)
+	l.pool.wait.Go(c.process.wait)
+	return &sdk.IOTransport{Reader: readEnd{c.process}, Writer: writeEnd{c.process}, MaxLineLength: maxFrame + 1}, nil
+}
+
+// program starts the program, apart from the daemon if there is a way.
+func (l *link) program(ctx context.Context) (*process, error) {
+	if launch := l.pool.o.Launch; launch != nil {
+		return launchProgram(ctx, &l.Server, launch)
+	}
 	home, err := l.pool.home(l.Name)
 	if err != nil {
 		return nil, err
 	}
-	c.process, err = startProgram(&l.Server, home)
-	if err != nil {
-		return nil, err
-	}
-	l.keepTails(c.process)
-	l.pool.wait.Go(c.process.wait)
-	return &sdk.IOTransport{Reader: readEnd{c.process}, Writer: writeEnd{c.process}, MaxLineLength: maxFrame + 1}, nil
+	return startProgram(&l.Server, home)
 }
 
 // readEnd and writeEnd are the two ends of a program. Closing either ends it.

@@ -21,7 +21,8 @@
 //	a crash                                 only what an operator declared to read is tried again
 //	no answer                               the call ends after 60 s, or 60 s after the last progress, at most 10 min; two such calls in a row end the connection
 //	it does not answer server/discover      the error names the setting protocol
-//	it does not end                         its whole process group is killed after 1 s
+//	it does not end                         its whole process group is killed after 1 s, by us or by what [Options.Launch] asked
+//	its files cannot be read here           with Launch it is not started: nobody would notice a change
 //	it lists without an end                 cut at 300 tools or 20 pages
 //	10,000 notes or questions               20 a second are heard; over HTTP the answer ends
 //	it asks the person, or the model        at most 3 questions a call; never the model

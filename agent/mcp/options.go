@@ -44,9 +44,11 @@ type Notes interface {
 type Options struct {
 	// Version is what servers are told about us.
 	Version string
-	// Home is HOME of the programs, and their working directory. "": a folder that is
-	// removed by Close.
+	// Home is HOME of the programs, and their working directory, without Launch. "": a folder
+	// that is removed by Close.
 	Home string
+	// Launch starts programs as another user. Nil: they are children, with the daemon's user.
+	Launch Launch
 	// HTTP makes requests to servers with an address. Nil: http.DefaultTransport.
 	HTTP http.RoundTripper
 	// Wait is how long [Pool.Tools] waits for servers of which nothing is known. 0: 2 s.

@@ -4,16 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -26,8 +20,6 @@ const (
 	headName = "server"
 	// freshFor is how old the copy in memory may be: another node, or a command, may accept.
 	freshFor = 10 * time.Second
-	// maxFile bounds the files of a program that are hashed.
-	maxFile = 64 << 20
 )
 
 // head is the stored form of what was accepted of a server itself.
@@ -252,43 +244,4 @@ func namesFor(server string, found *listing, before *pinned) map[string]string {
 		names[t.own] = name
 	}
 	return names
-}
-
-// programFiles hashes the files that a command names: its arguments that are files, with the
-// list of what npm installed around them, or else the program itself.
-func programFiles(s *Server) (map[string]string, error) {
-	if len(s.Command) == 0 {
-		return nil, nil
-	}
-	files := map[string]string{}
-	for _, arg := range s.Command[1:] {
-		info, err := os.Stat(arg)
-		if !filepath.IsAbs(arg) || err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		if err := hashFile(files, arg); err != nil {
-			return nil, err
-		}
-		if root, _, found := strings.Cut(arg, "/node_modules/"); found {
-			_ = hashFile(files, root+"/node_modules/.package-lock.json") // other installers write none
-		}
-	}
-	if info, err := os.Stat(s.Command[0]); len(files) == 0 && filepath.IsAbs(s.Command[0]) && err == nil && info.Mode().IsRegular() {
-		return files, hashFile(files, s.Command[0])
-	}
-	return files, nil // without a program, starting it says so
-}
-
-func hashFile(files map[string]string, name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return fmt.Errorf("a file of its program cannot be read: %w", reasonOf(err))
-	}
-	defer f.Close() // it was only read
-	sum := sha256.New()
-	if _, err := io.Copy(sum, io.LimitReader(f, maxFile)); err != nil {
-		return fmt.Errorf("a file of its program cannot be read: %w", reasonOf(err))
-	}
-	files[name] = hex.EncodeToString(sum.Sum(nil))
-	return nil
 }

@@ -17,13 +17,27 @@ const endGrace = time.Second
 
 // process is a running program: its stdin and its filtered stdout.
 type process struct {
-	cmd    *exec.Cmd
 	in     io.WriteCloser
-	out    *os.File
+	out    io.Closer
 	filter *filter
 	errors *tail
+	kill   func() // ends it by force
+	ended  func() // returns when it has ended, and nothing is left of it
 	exited chan struct{}
 	once   sync.Once
+}
+
+// errNoProgram is the error for a program that is not there.
+func errNoProgram(s *Server) error {
+	return fmt.Errorf("its program %s cannot be found: write its absolute path", filepath.Base(s.Command[0]))
+}
+
+// variables are those of the configuration.
+func variables(s *Server) (list []string) {
+	for name, value := range s.Env {
+		list = append(list, name+"="+value)
+	}
+	return list
 }
 
 // startProgram starts the program of s in a process group of its own. It gets no variable of
@@ -31,25 +45,23 @@ type process struct {
 func startProgram(s *Server, home string) (*process, error) {
 	path, err := exec.LookPath(s.Command[0])
 	if err != nil {
-		return nil, fmt.Errorf("its program %s cannot be found: write its absolute path", filepath.Base(s.Command[0]))
+		return nil, errNoProgram(s)
 	}
 	read, write, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("open a pipe: %w", err)
 	}
-	p := &process{cmd: exec.Command(path, s.Command[1:]...), out: read, errors: &tail{}, exited: make(chan struct{})}
-	p.cmd.Dir = home
-	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8"}
-	for name, value := range s.Env {
-		p.cmd.Env = append(p.cmd.Env, name+"="+value)
-	}
-	p.cmd.Stdout = write
-	p.cmd.Stderr = p.errors
-	p.cmd.WaitDelay = endGrace // a child of it may hold stderr
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p.in, err = p.cmd.StdinPipe()
+	cmd := exec.Command(path, s.Command[1:]...)
+	p := &process{out: read, errors: &tail{}, exited: make(chan struct{})}
+	cmd.Dir = home
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8"}, variables(s)...)
+	cmd.Stdout = write
+	cmd.Stderr = p.errors
+	cmd.WaitDelay = endGrace // a child of it may hold stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.in, err = cmd.StdinPipe()
 	if err == nil {
-		err = p.cmd.Start()
+		err = cmd.Start()
 	}
 	_ = write.Close() // the program has it now
 	if err != nil {
@@ -57,6 +69,11 @@ func startProgram(s *Server, home string) (*process, error) {
 		return nil, fmt.Errorf("its program does not start: %w", reasonOf(err))
 	}
 	p.filter = newFilter(read, &tail{})
+	p.kill = func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	p.ended = func() {
+		_ = cmd.Wait() // how it ended says less than what it wrote
+		p.kill()
+	}
 	return p, nil
 }
 
@@ -70,8 +87,7 @@ func reasonOf(err error) error {
 
 // wait returns when the program has ended and nothing is left of its group.
 func (p *process) wait() {
-	_ = p.cmd.Wait() // how it ended says less than what it wrote
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	p.ended()
 	close(p.exited)
 }
 
@@ -83,7 +99,7 @@ func (p *process) Close() error {
 		select {
 		case <-p.exited:
 		case <-time.After(endGrace):
-			_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+			p.kill()
 		}
 	})
 	<-p.exited
