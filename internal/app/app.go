@@ -112,7 +112,8 @@ type Daemon struct {
 	health    *health.Watch
 	models    *llm.Models
 	personas  *personas.Set
-	mcp       *mcp.Pool // nil: no server of tools is configured
+	mcp       *mcp.Pool  // nil: no server of tools is configured
+	launch    mcp.Launch // of their programs; nil: they are children
 	lent      *toolbox.Lent
 	agent     *agent.Agent
 	channels  *adapters
@@ -305,6 +306,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	d.ongoing = d.newOngoing()
 	d.personas = d.newPersonas()
 	d.openMCP()
+	d.warnOfGround()
 	if d.agent, err = d.buildAgent(); err != nil {
 		return err
 	}

@@ -33,7 +33,8 @@ func (d *Daemon) openMCP() {
 	if len(servers) == 0 {
 		return
 	}
-	d.mcp = mcp.New(servers, d.store, mcp.Options{Version: d.opts.Version, Home: d.state.File(homesName), Logger: d.log})
+	d.launch = launcher()
+	d.mcp = mcp.New(servers, d.store, mcp.Options{Version: d.opts.Version, Home: d.state.File(homesName), Launch: d.launch, Logger: d.log})
 	d.onClose("the servers of tools", d.mcp.Close)
 }
 
@@ -122,7 +123,7 @@ var _ = feature(func(cfg *config.Config, d *Daemon) (list []api.Feature) {
 	if d == nil || d.mcp == nil {
 		for _, name := range names {
 			c := cfg.MCP.Servers[name]
-			list = append(list, api.Feature{Name: "mcp " + name, State: api.FeatureOn, Says: c.Where() + c.Asks()})
+			list = append(list, api.Feature{Name: "mcp " + name, State: api.FeatureOn, Says: c.Where() + groundOf(c, launcher()) + c.Asks()})
 		}
 		return list
 	}
@@ -147,6 +148,7 @@ func (d *Daemon) serverFeature(s mcp.Status) api.Feature {
 		f.State = api.FeatureFailing
 		said = append(said, fmt.Sprintf("new or changed tools are not offered (%s): %s", strings.Join(s.Waiting, ", "), d.opts.Command("mcp accept "+s.Server)))
 	}
+	said[0] += groundOf(d.cfg.MCP.Servers[s.Server], d.launch)
 	f.Says = strings.Join(append(said, s.Odd...), "; ")
 	return f
 }

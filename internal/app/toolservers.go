@@ -25,8 +25,9 @@ func (t toolServers) List(ctx context.Context) (list []api.ToolServer, err error
 		if t.d.gateway == nil {
 			state = "stopped"
 		}
+		c := t.d.cfg.MCP.Servers[s.Server]
 		list = append(list, api.ToolServer{
-			Name: s.Server, Where: t.d.cfg.MCP.Servers[s.Server].Where(), State: state, Why: s.Why,
+			Name: s.Server, Where: c.Where() + groundOf(c, t.d.launch), State: state, Why: s.Why,
 			Tools: s.Tools, Waiting: s.Waiting, Since: s.Since,
 		})
 	}

@@ -10,7 +10,7 @@ import (
 
 // MCPServer is a server whose tools the model may use, by the Model Context Protocol.
 type MCPServer struct {
-	Command    []string          `yaml:"command,flow,omitempty" repeat:"ok" doc:"A program and its arguments, started without a shell. It has the rights of the daemon's user, and no variable of the daemon but PATH. Set either command or url. docs/mcp-servers.md has examples."`
+	Command    []string          `yaml:"command,flow,omitempty" repeat:"ok" doc:"A program and its arguments, started without a shell. It has the rights of the daemon's user, or under dragoman-mcp.socket another user's, and no variable of the daemon but PATH. Set either command or url. docs/mcp-servers.md has examples."`
 	Env        map[string]Secret `yaml:"env,omitempty" names:"variable" doc:"Variables for the program, for example its key. They are treated as secrets."`
 	URL        string            `yaml:"url,omitempty" is:"private url" empty:"ok" doc:"Where the server is: https, or http on this machine."`
 	Token      Secret            `yaml:"token,omitempty" is:"key" empty:"ok" doc:"Sent to url, as Authorization: Bearer."`
