@@ -170,7 +170,6 @@ func IsHook(r *http.Request) bool {
 // scope of a verb. Verbs that show or do more with a greater scope (a list of all, a talk
 // of others, the name of a paired person) ask caller(ctx).May by themselves.
 func (s *server) guarded(route Route) http.Handler {
-	answer := route.serve(s)
 	pattern := route.Method + " " + Root + route.Path
 	return http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
 		watched := respond.Watch(to)
@@ -204,7 +203,7 @@ func (s *server) guarded(route Route) http.Handler {
 			defer end()
 			w = small
 		}
-		if err := answer(w, withVia(r)); err != nil {
+		if err := s.serve(route, w, withVia(r)); err != nil {
 			s.refuse(w, r, err)
 		}
 	})

@@ -130,32 +130,15 @@ type Route struct {
 	// Media is the type of an answer that is a stream; "": it is one JSON value.
 	Media string
 
-	serve func(*server) handler
+	// do is that of the verb. A stream has written its answer when it returns.
+	do func(s *server, w http.ResponseWriter, r *http.Request, args any) (answer any, err error)
 }
-
-// handler answers a request of somebody who may make it. An error is sent as a refusal.
-type handler func(http.ResponseWriter, *http.Request) error
 
 func (v Verb[Q, A]) route() Route {
 	return Route{
 		Spec: v.Spec, Args: reflect.TypeFor[Q](), Answer: reflect.TypeFor[A](),
-		serve: func(s *server) handler {
-			return func(w http.ResponseWriter, r *http.Request) error {
-				args, err := readArgs[Q](r, v.Spec)
-				if err != nil {
-					return err
-				}
-				var answer A
-				err = s.audited(r.Context(), v.Spec, args, func() (err error) {
-					answer, err = v.do(s, r.Context(), args)
-					return err
-				})
-				if err != nil {
-					return err
-				}
-				respond.JSON(w, v.Spec.status(http.StatusOK), answer)
-				return nil
-			}
+		do: func(s *server, _ http.ResponseWriter, r *http.Request, args any) (any, error) {
+			return v.do(s, r.Context(), args.(Q))
 		},
 	}
 }
@@ -163,20 +146,8 @@ func (v Verb[Q, A]) route() Route {
 func (o Order[Q]) route() Route {
 	return Route{
 		Spec: o.Spec, Args: reflect.TypeFor[Q](), Answer: reflect.TypeFor[None](),
-		serve: func(s *server) handler {
-			return func(w http.ResponseWriter, r *http.Request) error {
-				args, err := readArgs[Q](r, o.Spec)
-				if err != nil {
-					return err
-				}
-				err = s.audited(r.Context(), o.Spec, args, func() error { return o.do(s, r.Context(), args) })
-				if err != nil {
-					return err
-				}
-				respond.Private(w.Header())
-				w.WriteHeader(o.Spec.status(http.StatusNoContent))
-				return nil
-			}
+		do: func(s *server, _ http.ResponseWriter, r *http.Request, args any) (any, error) {
+			return nil, o.do(s, r.Context(), args.(Q))
 		},
 	}
 }
@@ -184,16 +155,38 @@ func (o Order[Q]) route() Route {
 func (v Stream[Q]) route() Route {
 	return Route{
 		Spec: v.Spec, Args: reflect.TypeFor[Q](), Answer: v.piece, Media: cmp.Or(v.media, inLines),
-		serve: func(s *server) handler {
-			return func(w http.ResponseWriter, r *http.Request) error {
-				args, err := readArgs[Q](r, v.Spec)
-				if err != nil {
-					return err
-				}
-				return s.audited(r.Context(), v.Spec, args, func() error { return v.do(s, w, r, args) })
-			}
+		do: func(s *server, w http.ResponseWriter, r *http.Request, args any) (any, error) {
+			return nil, v.do(s, w, r, args.(Q))
 		},
 	}
+}
+
+// serve answers a request of somebody who may make it. An error is sent as a refusal.
+//
+// It and not the verbs' generic methods has what all of them do: the compiler makes one of
+// those for each verb.
+func (s *server) serve(route Route, w http.ResponseWriter, r *http.Request) error {
+	into := reflect.New(route.Args).Elem()
+	if err := decodeArgs(r, route.Spec, into); err != nil {
+		return err
+	}
+	args := into.Interface()
+	var answer any
+	err := s.audited(r.Context(), route.Spec, args, func() (err error) {
+		answer, err = route.do(s, w, r, args)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case route.Media != "":
+	case route.Answer == reflect.TypeFor[None]():
+		respond.Private(w.Header())
+		w.WriteHeader(route.Success())
+	default:
+		respond.JSON(w, route.Success(), answer)
+	}
+	return nil
 }
 
 // Success is the status of a success.
@@ -219,10 +212,4 @@ func (v Spec) status(usual int) int {
 		return v.success
 	}
 	return usual
-}
-
-// readArgs reads the arguments of a request.
-func readArgs[Q any](r *http.Request, v Spec) (args Q, err error) {
-	err = decodeArgs(r, v, reflect.ValueOf(&args).Elem())
-	return args, err
 }
