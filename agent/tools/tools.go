@@ -55,7 +55,7 @@ type tool[A any] struct {
 
 // newTool declares a tool whose arguments are the fields of A. The tag jsonschema
 // describes each to the model. Fields without omitempty are required. For others, see
-// [tool.withoutExtras].
+// [withoutExtras].
 func newTool[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (string, error)) *tool[A] {
 	schema, err := jsonschema.For[A](&jsonschema.ForOptions{TypeSchemas: argumentTypes})
 	if err == nil {
@@ -92,9 +92,11 @@ func (t *tool[A]) Spec() agent.Spec { return t.spec }
 // EffectOf is of agent.EffectTool. Arguments that cannot be read have the effect of the
 // tool: the call will fail.
 func (t *tool[A]) EffectOf(c agent.Call, seen agent.Seen) agent.Effect {
-	var args A
-	raw, _ := t.withoutExtras(c.Args)
-	if t.effect == nil || decode(raw, &args) != nil {
+	if t.effect == nil {
+		return t.spec.Effect
+	}
+	args, _, err := t.read(c)
+	if err != nil {
 		return t.spec.Effect
 	}
 	return t.effect(args, seen)
@@ -105,10 +107,9 @@ func (t *tool[A]) Ask(ctx context.Context, c agent.Call) (string, error) {
 	if t.ask == nil {
 		return "", nil
 	}
-	var args A
-	raw, _ := t.withoutExtras(c.Args)
-	if err := decode(raw, &args); err != nil {
-		return "", fmt.Errorf("%s: arguments: %w", t.spec.Name, err)
+	args, _, err := t.read(c)
+	if err != nil {
+		return "", err
 	}
 	text, err := t.ask(ctx, c, args)
 	if err != nil {
@@ -123,9 +124,8 @@ func (t *tool[A]) IsWeighty(c agent.Call, earlier int, nobody bool) bool {
 	if t.weighty == nil {
 		return false
 	}
-	var args A
-	raw, _ := t.withoutExtras(c.Args)
-	return decode(raw, &args) != nil || t.weighty(args, earlier, nobody)
+	args, _, err := t.read(c)
+	return err != nil || t.weighty(args, earlier, nobody)
 }
 
 // Files is of agent.FileTool.
@@ -137,10 +137,9 @@ func (t *tool[A]) Files(ctx context.Context, c agent.Call) ([]agent.File, error)
 }
 
 func (t *tool[A]) Run(ctx context.Context, c agent.Call) (string, error) {
-	var args A
-	raw, ignored := t.withoutExtras(c.Args)
-	if err := decode(raw, &args); err != nil {
-		return "", fmt.Errorf("%s: arguments: %w", t.spec.Name, err)
+	args, ignored, err := t.read(c)
+	if err != nil {
+		return "", err
 	}
 	result, err := t.run(ctx, c, args)
 	if err != nil {
@@ -152,25 +151,35 @@ func (t *tool[A]) Run(ctx context.Context, c agent.Call) (string, error) {
 	return result, nil
 }
 
+// read decodes the arguments of a call. ignored are those of [withoutExtras].
+func (t *tool[A]) read(c agent.Call) (args A, ignored []string, err error) {
+	raw, ignored := withoutExtras(c.Args, t.known, !t.spec.Repeatable || t.ask != nil)
+	if err := decode(raw, &args); err != nil {
+		return args, nil, fmt.Errorf("%s: arguments: %w", t.spec.Name, err)
+	}
+	return args, ignored, nil
+}
+
 // explaining are names of arguments in which a model says why it makes a call. No tool
 // has one of them, and no call means less without it.
 var explaining = []string{"reason", "reasoning", "explanation", "thought", "thoughts", "rationale", "justification", "purpose", "intent"}
 
 // withoutExtras removes arguments that the tool does not know and that the call can do
-// without: an explanation, and any for a tool that only reads. For a tool that changes
-// something, or tells somebody something, the rest stay, and are refused: they might be meant to change what it does
-// ("append": true on one that overwrites). ignored are names that the model should read.
-func (t *tool[A]) withoutExtras(raw json.RawMessage) (clean json.RawMessage, ignored []string) {
+// without: an explanation, and any for a tool that only reads. If strict, as for a tool that
+// changes something, or tells somebody something, the rest stay, and are refused: they might
+// be meant to change what it does ("append": true on one that overwrites). ignored are names
+// that the model should read.
+func withoutExtras(raw json.RawMessage, known []string, strict bool) (clean json.RawMessage, ignored []string) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {
 		return raw, nil
 	}
 	all := len(fields)
 	for name := range fields {
-		known := slices.ContainsFunc(t.known, func(k string) bool { return strings.EqualFold(k, name) })
+		knows := slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
 		explains := slices.Contains(explaining, strings.ToLower(name))
 		switch {
-		case known, !explains && (!t.spec.Repeatable || t.ask != nil):
+		case knows, !explains && strict:
 			continue
 		case !explains:
 			ignored = append(ignored, name)
@@ -188,7 +197,7 @@ func (t *tool[A]) withoutExtras(raw json.RawMessage) (clean json.RawMessage, ign
 	return clean, ignored
 }
 
-// decode is strict about what [tool.withoutExtras] leaves.
+// decode is strict about what [withoutExtras] leaves.
 func decode(raw json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")
