@@ -28,7 +28,8 @@
 // minutes with "make test-cluster". Its people say no /new, and its model has no moods.
 //
 // The tests named Killed kill a daemon of its own at each step of one thing: an approval, a
-// reminder, a connection, a budget, a request of a program, an erasure.
+// task inside a turn, a message for another chat, a reminder, a connection, a budget, a
+// request of a program, an erasure.
 //
 // A campaign of a few dozen kills runs with the ordinary tests; DRAGOMAN_KILLS sets their
 // number, and has the tests named Killed go through all steps, where ordinary tests take every

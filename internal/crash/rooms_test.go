@@ -14,8 +14,9 @@ import (
 	"dragoman/internal/testkit"
 )
 
-// room is where somebody asks to be reminded.
+// room is where somebody asks for something, or is told something.
 type room struct {
+	key      string
 	settings string   // of the configuration
 	env      []string // of the daemon
 	// link, if there is one, links the daemon that runs to the network, for good.
@@ -46,6 +47,7 @@ func (r room) enter(p *program) {
 func onThePage(*testing.T) room {
 	const key = "web:books"
 	return room{
+		key:   key,
 		say:   func(p *program, dead <-chan error) { p.sayUntilTaken(key, "question-1", "remind me", dead) },
 		shown: func(p *program) ([]string, error) { return p.tryFeed(key) },
 	}
@@ -60,9 +62,11 @@ func onTelegram(t *testing.T) room {
 	}
 	t.Cleanup(server.Close)
 	who := ann(0)
+	private := server.Private(who) // as if they had written before
 	return room{
+		key:      fmt.Sprintf("telegram:%d", who.ID),
 		settings: fmt.Sprintf("channels: {telegram: {type: telegram, token: %q, api_url: %s, allow: [%d], poll_timeout: 5s}}\n", server.Token(), server.URL(), who.ID),
-		say:      func(*program, <-chan error) { server.Private(who).Say(who, "remind me") },
+		say:      func(*program, <-chan error) { private.Say(who, "remind me") },
 		shown:    func(*program) ([]string, error) { return server.FromBot(who.ID), nil },
 	}
 }
@@ -79,6 +83,7 @@ func onIRC(t *testing.T) room {
 	who := ircd.Join(t, addr, "ann")
 	plain := strings.NewReplacer("\x02", "", "\x1d", "", "\x0f", "")
 	return room{
+		key:      "irc:ann",
 		settings: fmt.Sprintf("channels: {irc: {type: irc, server: %q, tls: false, nick: dragoman, allow: ['*'], flood: {burst: 100, every: 10ms}}}\n", addr),
 		say: func(*program, <-chan error) {
 			testkit.Eventually(t, "the bot on IRC", func() bool { return server.Present("dragoman", "") })
@@ -102,6 +107,7 @@ func onWhatsApp(t *testing.T) room {
 	server := wasim.Start(t, wasim.Options{})
 	who := server.Contact("+15550000002", "Ann")
 	return room{
+		key:      "whatsapp:" + who.Number(),
 		settings: fmt.Sprintf("channels: {whatsapp: {type: whatsapp, allow: [%q]}}\n", who.Number()),
 		env:      []string{fmt.Sprintf("DRAGOMAN_WASIM=%s,%x", server.Addr(), wasim.RootKey())},
 		link: func(p *program) {
