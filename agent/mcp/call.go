@@ -87,6 +87,9 @@ func (l *link) whyFailed(ctx context.Context, c *live, err error) error {
 	if known := c.failure(); known != nil {
 		return known
 	}
+	if why := l.noLogin(0); why != nil {
+		return why
+	}
 	answered, said := answerIn(err)
 	switch {
 	case said:

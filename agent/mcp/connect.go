@@ -77,7 +77,7 @@ func (l *link) client() *sdk.Client {
 // transport starts the program, or prepares requests to the address.
 func (l *link) transport(ctx context.Context, c *live, status *statusSeen) (sdk.Transport, error) {
 	if len(l.Command) == 0 {
-		client, bodies := remote(&l.Server, status.over(l.pool.o.HTTP))
+		client, bodies := remote(&l.Server, status.over(l.authorized(l.pool.o.HTTP)))
 		c.bodies = bodies
 		return &sdk.StreamableClientTransport{
 			Endpoint: l.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxFrame,
@@ -125,6 +125,9 @@ func (l *link) whyNot(ctx context.Context, c *live, err error, status *statusSee
 	}
 	if known := c.failure(); known != nil {
 		return known
+	}
+	if why := l.noLogin(status.last()); why != nil {
+		return why
 	}
 	switch code := status.last(); {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:

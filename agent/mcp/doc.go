@@ -28,6 +28,7 @@
 //	it asks the person, or the model        at most 3 questions a call; never the model
 //	a result that breaks its schema         passed on, with a mark
 //	a redirect                              not followed
+//	it wants a login                        no request without one; see package oauth
 //	names with odd letters, or twice        one rule: see [ToolName]
 //
 // Goroutines: a [Pool] starts some while it connects and while a connection lasts, and waits

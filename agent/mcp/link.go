@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/agent/mcp/oauth"
+
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -24,7 +26,8 @@ const (
 // link is the connection to one server, which lasts as long as somebody uses it.
 type link struct {
 	Server
-	pool *Pool
+	pool  *Pool
+	login *oauth.Login // nil: it needs none
 
 	mu   sync.Mutex
 	live *live         // nil: there is none

@@ -144,7 +144,12 @@ func (p *Pool) Missing(ctx context.Context) (list []Missing) {
 // Status returns how the servers are, by name. It starts nothing.
 func (p *Pool) Status(ctx context.Context) (list []Status) {
 	for _, l := range p.links {
-		list = append(list, l.status(l.accepted(ctx)))
+		s := l.status(l.accepted(ctx))
+		s.Login = l.loginState(ctx)
+		if s.Login != nil {
+			s.Why = cmp.Or(s.Why, s.Login.Why)
+		}
+		list = append(list, s)
 	}
 	return list
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"dragoman/agent"
+	"dragoman/agent/mcp/oauth"
 	"dragoman/sessions"
 )
 
@@ -20,6 +22,8 @@ type Server struct {
 	// URL is where it is, if it has no Command. Headers are added to each request.
 	URL     string
 	Headers map[string]string
+	// OAuth, if not nil, is how we log in at URL.
+	OAuth *oauth.Settings
 	// Protocol, if not "", is the revision to begin with, for servers that do not answer
 	// server/discover: 2025-11-25.
 	Protocol string
@@ -51,6 +55,12 @@ type Options struct {
 	Launch Launch
 	// HTTP makes requests to servers with an address. Nil: http.DefaultTransport.
 	HTTP http.RoundTripper
+	// Hold runs f while nobody else holds a lease of that name, on any node. Nil: within this
+	// process.
+	Hold func(ctx context.Context, name string, f func(context.Context) error) error
+	// Public accepts or refuses the address of a socket to a host that a server names for a
+	// login. Nil: refuses all.
+	Public func(netip.AddrPort) error
 	// Wait is how long [Pool.Tools] waits for servers of which nothing is known. 0: 2 s.
 	Wait time.Duration
 	// Start limits the beginning of a connection. 0: 30 s.
@@ -97,6 +107,8 @@ type Status struct {
 	Odd []string
 	// Since is when the first listing was accepted; zero: there was none.
 	Since time.Time
+	// Login is that at a server with OAuth; nil: it has none, or the store does not say.
+	Login *oauth.State
 }
 
 // Report is what a test of a server found.

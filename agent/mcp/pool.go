@@ -43,7 +43,9 @@ func New(servers []Server, notes Notes, o Options) *Pool {
 	}
 	p.ctx, p.end = context.WithCancel(context.Background())
 	for _, s := range servers {
-		p.links = append(p.links, &link{Server: s, pool: p, calls: map[string]*patience{}})
+		l := &link{Server: s, pool: p, calls: map[string]*patience{}}
+		l.login = p.loginOf(&l.Server, notes)
+		p.links = append(p.links, l)
 	}
 	slices.SortFunc(p.links, func(x, y *link) int { return cmp.Compare(x.Name, y.Name) })
 	return p

@@ -103,6 +103,9 @@ func checkTarget(target netip.AddrPort) error {
 	return nil
 }
 
+// Public is that check, for requests to other addresses that a stranger names.
+func Public(target netip.AddrPort) error { return checkTarget(target) }
+
 // checkURL refuses URLs that are not web addresses. Where they lead is checked later:
 // see [checkTarget].
 func checkURL(u *url.URL) error {

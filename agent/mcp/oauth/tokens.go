@@ -174,7 +174,8 @@ func (l *Login) refresh(ctx context.Context, bad string) (string, error) {
 		l.mu.Unlock()
 		return k.Access, nil
 	case err != nil:
-		return "", fmt.Errorf("its token has ended, and cannot be renewed now: %w", err)
+		// The cause may have words of the server, and this error is for models, too.
+		return "", errors.New("its token has ended, and the authorization server gives no new one now")
 	}
 	if got.refresh == "" {
 		got.refresh = k.Refresh

@@ -118,7 +118,7 @@ func TestARefreshThatFails(t *testing.T) {
 	w.now = w.now.Add(59*time.Minute + 30*time.Second)
 	w.works(l)
 	w.now = w.now.Add(time.Minute)
-	if _, err := w.ask(l); err == nil || !strings.Contains(err.Error(), "cannot be renewed now") {
+	if _, err := w.ask(l); err == nil || !strings.Contains(err.Error(), "gives no new one now") {
 		t.Errorf("after its end: %v", err)
 	}
 	w.Flaw = ""
