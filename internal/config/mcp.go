@@ -20,6 +20,7 @@ type MCPServer struct {
 	Tools      map[string]string `yaml:"tools,omitempty" oneof:"allow ask deny" doc:"A rule for each tool, by the name that the server has for it, and for the others with \"*\". ask: a person is asked before each call. allow: only after foreign words were read. deny: the tool is not offered. Without a rule it is ask."`
 	Effects    map[string]string `yaml:"effects,omitempty" oneof:"read own out run" doc:"What calls of a tool do, by its name: read changes nothing and tells nobody anything, so nobody is asked, and it is called again after a failure. Others are out: words leave."`
 	TrustHints bool              `yaml:"trust_hints" default:"false" doc:"true believes a server that says of a tool that it only reads, and how it describes its tools. Unset: until you have said dragoman mcp accept, a person is asked as after foreign words."`
+	OAuth      MCPLogin          `yaml:"oauth,omitempty"`
 }
 
 // EnabledMCP are the names of the servers that are used, sorted.
@@ -40,7 +41,7 @@ func (s MCPServer) Where() string {
 	return s.URL
 }
 
-// Asks says what a person is not asked about, as a part of a sentence after Where; "" if they
+// Asks says what a person is not asked about, and what is asked for once, as a part of a sentence after Where; "" if they
 // are asked about all that is more than reading.
 func (s MCPServer) Asks() (said string) {
 	var allowed []string
@@ -51,6 +52,9 @@ func (s MCPServer) Asks() (said string) {
 	}
 	if len(allowed) > 0 {
 		said = "; without a question: " + strings.Join(allowed, ", ")
+	}
+	if s.OAuth.ClientID != "" {
+		said += "; it wants a login by OAuth"
 	}
 	if s.TrustHints {
 		said += "; it is believed which tools only read"
@@ -78,6 +82,7 @@ func (v *validator) mcp() {
 				v.bad(at+".token", "is sent as Authorization, which headers has too", "write one of them")
 			}
 		}
+		v.mcpLogin(at, s)
 		if what, want := commandFlaw(s.Command); what != "" {
 			v.bad(at+".command", what, want)
 		}
