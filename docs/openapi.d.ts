@@ -1121,6 +1121,21 @@ export interface ToolListed {
   /** its server does */
   own: string;
 }
+/** ToolLogin is a link with which a person logs in at a server of tools. */
+export interface ToolLogin {
+  /** Redirect is an address of the machine with the browser, to which it is sent then. What comes there answers the link. */
+  redirect: string;
+  until: string;
+  /** for a browser */
+  url: string;
+}
+/** ToolLogout is what became of the tokens of a login. */
+export interface ToolLogout {
+  /** there were some */
+  had: boolean;
+  /** the authorization server has dropped them, too */
+  told: boolean;
+}
 /** ToolReport is what a test of a server found. */
 export interface ToolReport {
   /** Digest stands for all of Tools: whoever accepts them says what they have read. */
@@ -1140,6 +1155,8 @@ export interface ToolReport {
 }
 /** ToolServer is a server of tools as lists show it. */
 export interface ToolServer {
+  /** Login is that at a server which wants OAuth. */
+  login?: ToolServerLogin;
   name: string;
   /** Since is when its first tools were accepted. */
   since?: string;
@@ -1151,6 +1168,14 @@ export interface ToolServer {
   /** Where is its program or its address. */
   where: string;
   /** it failed */
+  why?: string;
+}
+/** ToolServerLogin is how the login at a server is. */
+export interface ToolServerLogin {
+  renews?: boolean;
+  /** Until is when the token ends, and Renews says that it is refreshed without a person. */
+  until?: string;
+  /** Why says that somebody must log in. Left out: nobody must. */
   why?: string;
 }
 /** Page is one page of a list. */
@@ -2083,6 +2108,32 @@ export interface Operations {
     body: {
       /** of a ToolReport */
       digest: string;
+    };
+    answer: void;
+  };
+  /** Drops the tokens of a login, and asks the authorization server to do so. */
+  "DELETE /tool-servers/{name}/login": {
+    path: {
+      name: string;
+    };
+    answer: ToolLogout;
+  };
+  /** Makes a link with which a person logs in at a server of tools that wants OAuth. A link before it is void. */
+  "POST /tool-servers/{name}/login": {
+    path: {
+      name: string;
+    };
+    body: {
+    };
+    answer: ToolLogin;
+  };
+  /** Takes the address to which the browser was sent back, once, and keeps the tokens. They are never shown. */
+  "POST /tool-servers/{name}/login/answer": {
+    path: {
+      name: string;
+    };
+    body: {
+      address: string;
     };
     answer: void;
   };

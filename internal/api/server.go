@@ -73,6 +73,8 @@ type Options struct {
 	Budgets Budgets
 	// ToolServers are those of mcp.servers. Nil: there are none.
 	ToolServers ToolServers
+	// ToolLogins log in at them. Nil: there are none.
+	ToolLogins ToolLogins
 	// Callers takes calls of webhooks. Nil: no daemon runs.
 	Callers Callers
 	// Reads decides who may read what. Nil: only the operator at the socket reads, and

@@ -448,7 +448,7 @@ var table = []Route{
 	PutPrompt.route(), EditMessage.route(), GiveFeedback.route(), TakeFeedbackBack.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),
 	ListFacts.route(), Forget.route(), Correct.route(), PinFact.route(), UnpinFact.route(), UndoMemory.route(),
 	ListQueue.route(), ShowQueue.route(), RetryQueue.route(), DropQueue.route(),
-	ListApprovals.route(), ReadApproval.route(), AnswerApproval.route(), ListStandings.route(), RevokeStanding.route(), ListToolServers.route(), TestToolServer.route(), AcceptTools.route(),
+	ListApprovals.route(), ReadApproval.route(), AnswerApproval.route(), ListStandings.route(), RevokeStanding.route(), ListToolServers.route(), TestToolServer.route(), AcceptTools.route(), BeginToolLogin.route(), FinishToolLogin.route(), ToolServerLogout.route(),
 	ListJobs.route(), ListOccurrences.route(), RunJob.route(), PauseJob.route(), ResumeJob.route(),
 	MakeReminder.route(), ChangeReminder.route(), CancelReminder.route(), RestoreReminder.route(),
 	ListPairings.route(), ApprovePairing.route(), RefusePairing.route(), Unpair.route(),

@@ -31,6 +31,8 @@ type ToolServer struct {
 	Waiting []string `json:"waiting,omitempty"`
 	// Since is when its first tools were accepted.
 	Since time.Time `json:"since,omitzero"`
+	// Login is that at a server which wants OAuth.
+	Login *ToolServerLogin `json:"login,omitempty"`
 }
 
 // ToolReport is what a test of a server found.

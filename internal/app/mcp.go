@@ -8,8 +8,10 @@ import (
 
 	"dragoman/agent"
 	"dragoman/agent/mcp"
+	"dragoman/agent/mcp/oauth"
 	"dragoman/agent/skills"
 	"dragoman/agent/toolbox"
+	"dragoman/agent/tools"
 	"dragoman/internal/actions"
 	"dragoman/internal/api"
 	"dragoman/internal/config"
@@ -34,7 +36,9 @@ func (d *Daemon) openMCP() {
 		return
 	}
 	d.launch = launcher()
-	d.mcp = mcp.New(servers, d.store, mcp.Options{Version: d.opts.Version, Home: d.state.File(homesName), Launch: d.launch, Logger: d.log})
+	d.mcp = mcp.New(servers, d.store, mcp.Options{
+		Version: d.opts.Version, Home: d.state.File(homesName), Launch: d.launch, Hold: d.store.Hold, Public: tools.Public, Logger: d.log,
+	})
 	d.onClose("the servers of tools", d.mcp.Close)
 }
 
@@ -58,6 +62,12 @@ func serverOf(name string, c config.MCPServer) mcp.Server {
 	}
 	if c.Token.IsSet() {
 		s.Headers["Authorization"] = "Bearer " + c.Token.Reveal()
+	}
+	if c.OAuth.ClientID != "" {
+		s.OAuth = &oauth.Settings{
+			Server: name, URL: c.URL, ClientID: c.OAuth.ClientID, ClientSecret: c.OAuth.ClientSecret.Reveal(),
+			Scopes: c.OAuth.Scopes, Issuer: c.OAuth.Issuer, Redirect: c.OAuth.Redirect,
+		}
 	}
 	for own, effect := range c.Effects {
 		s.Effects[own] = agent.Effect(effect)
@@ -139,6 +149,9 @@ func (d *Daemon) serverFeature(s mcp.Status) api.Feature {
 	said := []string{fmt.Sprintf("%s, %d tools", s.State, s.Tools)}
 	if s.Since.IsZero() {
 		said = []string{string(s.State) + ", nothing was accepted yet"}
+	}
+	if s.Login != nil && s.Login.Why == "" {
+		said = append(said, "logged in")
 	}
 	if s.Why != "" {
 		f.State = api.FeatureFailing

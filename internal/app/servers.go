@@ -250,6 +250,7 @@ func (d *Daemon) verbs() http.Handler {
 	o.Budgets = budgets{d}
 	if d.mcp != nil {
 		o.ToolServers = toolServers{d}
+		o.ToolLogins = toolLogins{d}
 	}
 	if d.metrics != nil { // nil: a command without a daemon
 		o.Served = d.metrics.APIRequest
