@@ -14,6 +14,8 @@ type mcpCmd struct {
 	List   mcpListCmd   `cmd:"" help:"List the servers whose tools the model may use, and what is wrong with them."`
 	Test   mcpTestCmd   `cmd:"" help:"Start one of them, and list its tools."`
 	Accept mcpAcceptCmd `cmd:"" help:"Show which tools of a server are new or have changed, and have them offered."`
+	Login  mcpLoginCmd  `cmd:"" help:"Log in at a server that wants OAuth: print a link for a browser, and wait."`
+	Logout mcpLogoutCmd `cmd:"" help:"Drop that login."`
 }
 
 // mcpServeCmd is "dragoman mcp serve". Other agents start it and talk to it over its

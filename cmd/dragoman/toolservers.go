@@ -30,6 +30,9 @@ func (k *mcpListCmd) Run(e *env, c *cli) error {
 			} else {
 				e.say("  %s offered, accepted first %s", count(s.Tools, "tool is", "tools are"), e.when(s.Since))
 			}
+			if s.Login != nil && s.Login.Why == "" {
+				e.say("  %s", e.loginWords(s.Login))
+			}
 			if s.Why != "" {
 				e.say("  %s", sessions.Printable(s.Why))
 			}
@@ -38,6 +41,17 @@ func (k *mcpListCmd) Run(e *env, c *cli) error {
 			}
 		}
 	})
+}
+
+// loginWords says how long a login lasts.
+func (e *env) loginWords(l *api.ToolServerLogin) string {
+	switch {
+	case l.Renews:
+		return "logged in; the token is renewed without you"
+	case l.Until.IsZero():
+		return "logged in; the server does not say for how long"
+	}
+	return "logged in until " + e.when(l.Until)
 }
 
 // mcpTestCmd is "dragoman mcp test".
