@@ -402,7 +402,10 @@ func (d *description) describedToolServers() {
 	d.t.Helper()
 	server := httptest.NewServer(mcptest.Handler(mcptest.Good[0]))
 	defer server.Close()
-	r := newPlace(d.t, "mcp: {servers: {good: {url: '"+server.URL+"'}}}\n").run()
+	login := &mcptest.Login{Client: "dragoman", Redirect: "http://127.0.0.1:1/callback", Tools: mcptest.Handler(mcptest.Good[0])}
+	locked := httptest.NewServer(login)
+	defer locked.Close()
+	r := newPlace(d.t, "mcp: {servers: {good: {url: '"+server.URL+"'}, locked: {url: '"+locked.URL+"/mcp', oauth: {client_id: dragoman, redirect: '"+login.Redirect+"'}}}}\n").run()
 	c := r.overSocket()
 	var report api.ToolReport
 	err := json.Unmarshal([]byte(d.send(c, "POST", "/tool-servers/good/test", "{}")), &report)
@@ -414,6 +417,31 @@ func (d *description) describedToolServers() {
 	if list := d.send(c, "GET", "/tool-servers", ""); !strings.Contains(list, `"since"`) {
 		d.t.Errorf("after it was accepted, the servers are %s", list)
 	}
+	d.describedLogin(c)
+	for _, token := range login.Tokens() {
+		if list := d.send(c, "GET", "/tool-servers", ""); strings.Contains(list, token) || !strings.Contains(list, `"renews"`) {
+			d.t.Errorf("after the login, the servers are %s", list)
+		}
+	}
+	d.send(c, "DELETE", "/tool-servers/locked/login", "")
+}
+
+// describedLogin logs in at the server locked.
+func (d *description) describedLogin(c *http.Client) {
+	d.t.Helper()
+	d.send(c, "POST", "/tool-servers/locked/login/answer", `{"address": "hello"}`)
+	var link api.ToolLogin
+	err := json.Unmarshal([]byte(d.send(c, "POST", "/tool-servers/locked/login", "{}")), &link)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := browser.Get(link.URL)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	d.send(c, "POST", "/tool-servers/locked/login/answer", fmt.Sprintf(`{"address": %q}`, resp.Header.Get("Location")))
 }
 
 // first is the id of the first of a list.

@@ -54,6 +54,7 @@ type Login struct {
 	read    time.Time
 	failed  error     // of the last request for a token; nil: it worked
 	pause   time.Time // until then a refresh is not tried again, while the token lasts
+	refused time.Time // when a refusal last led to a refresh
 }
 
 // New returns a login that asks nobody yet.

@@ -18,7 +18,7 @@ const (
 	freshFor = 10 * time.Second
 	// early is how long before its end a token is refreshed; of a short one, a quarter.
 	early = time.Minute
-	// pauseFor is how long a refresh that failed is not tried again, while the token lasts.
+	// pauseFor is how long a refresh that failed, or that a refusal led to, is not tried again.
 	pauseFor = 15 * time.Second
 )
 
@@ -100,8 +100,8 @@ func (l *Login) isDue(k *kept) bool {
 	return !l.o.Now().Before(k.Until.Add(-before))
 }
 
-// errFresh means that a server refused a token which it has just given.
-var errFresh = errors.New("the server refuses a token that is new")
+// errFresh means that a server refused a token, and the one before it.
+var errFresh = errors.New("the server refuses each token")
 
 // token is the access token for a request. bad is one that the server has just refused.
 func (l *Login) token(ctx context.Context, bad string) (string, error) {
@@ -154,7 +154,7 @@ func (l *Login) refresh(ctx context.Context, bad string) (string, error) {
 	switch {
 	case bad == "" && !l.isDue(k), bad != "" && k.Access != bad:
 		return k.Access, nil
-	case bad != "" && l.o.Now().Sub(k.At) < pauseFor:
+	case bad != "" && !l.mayRetry():
 		return "", errFresh
 	case k.Refresh == "" && bad == "" && lasts:
 		return k.Access, nil
@@ -181,6 +181,19 @@ func (l *Login) refresh(ctx context.Context, bad string) (string, error) {
 		got.refresh = k.Refresh
 	}
 	return got.access, l.put(ctx, l.made(&k.place, got), k)
+}
+
+// mayRetry reports whether a refusal leads to a refresh: at most one in pauseFor does, because
+// some servers refuse each token.
+func (l *Login) mayRetry() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.o.Now()
+	if now.Sub(l.refused) < pauseFor {
+		return false
+	}
+	l.refused = now
+	return true
 }
 
 // made is the stored form of what was granted.
