@@ -1,7 +1,6 @@
 package tokens
 
 import (
-	"bytes"
 	"compress/gzip"
 	_ "embed"
 	"fmt"
@@ -16,9 +15,9 @@ import (
 // them from tiktoken-go's maps (MIT licence). Those weigh 9.3 MB in a binary, these 1.5.
 var (
 	//go:embed o200k_base.gz
-	o200kBase []byte
+	o200kBase string
 	//go:embed cl100k_base.gz
-	cl100kBase []byte
+	cl100kBase string
 )
 
 // noRank is the rank of what is no token.
@@ -38,8 +37,8 @@ type vocabulary struct {
 
 // load reads one of the embedded files. That they can be read is a promise of the
 // tests, so it panics if not.
-func load(file []byte) *vocabulary {
-	unpacked, err := gzip.NewReader(bytes.NewReader(file))
+func load(file string) *vocabulary {
+	unpacked, err := gzip.NewReader(strings.NewReader(file))
 	if err != nil {
 		panic(fmt.Errorf("tokens: load: %w", err))
 	}
