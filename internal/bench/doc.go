@@ -1,7 +1,8 @@
 // Package bench measures the real binary as its users meet it: a process of
 // its own with the default store on a disk, between the test Bot API server
 // and the test model. "make bench" runs it and writes the numbers into
-// docs/internals/performance.md; go test alone runs only the tests of its arithmetic.
+// docs/internals/performance.md; go test alone runs only the tests of its arithmetic, and
+// that of the binary's size.
 // "make bench-store" measures the default store inside the test's process,
 // filled with a million messages, and starts the binary on it.
 //

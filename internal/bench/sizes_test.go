@@ -23,6 +23,25 @@ import (
 // settled is how long a daemon is left alone before its memory is read.
 const settled = 3 * time.Second
 
+// largestBinary is how large the program may be for linux/amd64: what it was when this was set,
+// and one percent.
+const largestBinary = 47_500_000
+
+// TestBinarySize fails if something large came in, as a library or a table of the
+// compiler's.
+func TestBinarySize(t *testing.T) {
+	if platform := runtime.GOOS + "/" + runtime.GOARCH; testing.Short() || platform != "linux/amd64" {
+		t.Skip("builds the program, and compares its size for linux/amd64")
+	}
+	info, err := os.Stat(build(t, "-ldflags=-s -w"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > largestBinary {
+		t.Errorf("the program has %d bytes, want at most %d: docs/decisions/0017-dependencies.md says how to find what is large", info.Size(), largestBinary)
+	}
+}
+
 // TestBenchSizes builds the program with and without WhatsApp and PostgreSQL and
 // reads how large it is, and how much memory it takes when nobody writes.
 func TestBenchSizes(t *testing.T) {
