@@ -154,6 +154,7 @@ func (c *counter) Run(_ context.Context, call agent.Call) (string, error) {
 	call.Found = nil // it is there only while the call runs, as those below
 	call.Delegate = nil
 	call.Sent = nil
+	call.Paid = nil
 	c.got = append(c.got, call)
 	return fmt.Sprintf("%s ran with %s", c.spec.Name, call.Args), nil
 }

@@ -119,6 +119,7 @@ func (r *run) answerCall(ctx context.Context, c, inner sessions.ToolCall, d ruli
 			m.Usage = end.used
 			m.Model = end.model
 		}
+		r.pay(&m, o.paid)
 		m.Origins = resultOrigins(r.kit.specs[inner.Name].Origin, o.found)
 		if o.err == nil {
 			m.Attachments = o.sent
@@ -246,8 +247,9 @@ type outcome struct {
 	failed bool
 	// found is what the tool said with Call.Mark.
 	found sessions.Taint
-	// sent is what the tool said with Call.Attach.
+	// sent is what the tool said with Call.Attach, and paid with Call.Pay.
 	sent []channels.Attachment
+	paid Payment
 }
 
 var errPanic = errors.New("the tool failed by an internal error")
@@ -267,6 +269,7 @@ func (a *Agent) runTool(ctx context.Context, t Tool, c Call) outcome {
 		marked := c
 		marked.Found = &o.found
 		marked.Sent = &o.sent
+		marked.Paid = &o.paid
 		o.text, o.err = t.Run(ctx, marked)
 	}()
 	select {

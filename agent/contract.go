@@ -297,6 +297,24 @@ type Call struct {
 	// turn send.
 	Sent    *[]channels.Attachment
 	Sending int
+	// Paid, if not nil, gets what Pay says.
+	Paid *Payment
+}
+
+// Payment is what a call cost beside the tokens of the model that makes it.
+type Payment struct {
+	Model string // who was paid, as usage lists it
+	Cost  float64
+}
+
+// Pay says that the call used a model that costs something else than tokens, whether or not
+// it fails afterwards. It is counted with what the turn uses. It must not be called after Run has
+// returned.
+func (c Call) Pay(model string, cost float64) {
+	if c.Paid != nil {
+		c.Paid.Model = model
+		c.Paid.Cost += cost
+	}
 }
 
 // Attach sends a file that is kept (its File is set) with the answer. It must not be called

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,5 +54,44 @@ func TestAMeterEndsATurn(t *testing.T) {
 	}
 	if diff := cmp.Diff([]*sessions.Usage{{Input: 7, Output: 3}}, meter.used); diff != "" || len(meter.sizes) != 1 || meter.sizes[0] <= 0 {
 		t.Errorf("the meter heard of %v tokens and (-want +got):\n%s", meter.sizes, diff)
+	}
+}
+
+// What a tool pays is in its result and told to the meter, also if the call fails.
+func TestToolsPay(t *testing.T) {
+	paint := tool{agent.Spec{Name: "paint", Effect: agent.EffectOwn}, func(_ context.Context, c agent.Call) (string, error) {
+		c.Pay("painter", 0.04)
+		if string(c.Args) != "{}" {
+			return "", errors.New("the colours ran")
+		}
+		return "painted", nil
+	}}
+	m := newScript(t, func(_ context.Context, r agent.Request, _ func(agent.Delta)) (agent.Response, error) {
+		if r.Messages[len(r.Messages)-1].Role == sessions.RoleTool {
+			return response("Here.", "stop"), nil
+		}
+		return response("", "tool_calls", sessions.ToolCall{ID: "c1", Name: "paint", Arguments: `{}`}, sessions.ToolCall{ID: "c2", Name: "paint", Arguments: `{"n":2}`}), nil
+	})
+	turn := turnOf("Paint.")
+	meter := &allowance{left: 9}
+	turn.Meter = meter
+	var sum sessions.Usage
+	for _, msg := range run(t, newAgent(t, m, agent.Options{}, paint), turn).Messages {
+		if msg.Role != sessions.RoleTool {
+			continue
+		}
+		if msg.Model != "painter" || msg.Usage == nil {
+			t.Fatalf("the result %q was paid to %q: %+v", msg.Content, msg.Model, msg.Usage)
+		}
+		sum.Add(*msg.Usage)
+	}
+	told := 0.0
+	for _, u := range meter.used {
+		if u != nil {
+			told += u.Cost
+		}
+	}
+	if sum != (sessions.Usage{Cost: 0.08}) || told != 0.08 {
+		t.Errorf("the results cost %+v, and the meter heard of %v", sum, told)
 	}
 }

@@ -244,6 +244,21 @@ func (r *run) called(resp *Response) {
 	r.t.Meter.Used(used)
 }
 
+// pay counts what a call cost beside tokens, in its result m and with the meter.
+func (r *run) pay(m *sessions.Message, p Payment) {
+	if p.Cost <= 0 {
+		return
+	}
+	m.Model = p.Model
+	m.Usage = &sessions.Usage{Cost: sessions.RoundCost(p.Cost)}
+	if r.t.Meter == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.t.Meter.Used(m.Usage)
+}
+
 func (r *run) resultOf(resp *Response) Result {
 	text := resp.Message.Content
 	if text != "" {

@@ -96,9 +96,10 @@ func (m *taskMeter) Begin(ctx context.Context, model string, input int) (say str
 
 // Used implements [Meter].
 func (m *taskMeter) Used(u *sessions.Usage) {
-	if u != nil && u.Input+u.Output > 0 {
+	switch {
+	case u != nil && u.Input+u.Output > 0:
 		m.used += u.Input + u.Output
-	} else {
+	case u == nil || u.Cost == 0: // with a cost alone, a tool was paid
 		m.used += m.input
 	}
 	if m.inner != nil {

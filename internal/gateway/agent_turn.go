@@ -27,7 +27,7 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 			}
 			err := r.asStoreError(r.g.store.AppendStep(ctx, r.claim, r.id, r.bound(), s))
 			if err == nil {
-				if s.Kind == sessions.StepModel && s.Message != nil {
+				if wasPaid(s) {
 					r.answered = append(r.answered, *s.Message)
 				}
 				r.tellStep(s)

@@ -365,10 +365,20 @@ func (r *run) counts(res agent.Result, outcome string) []sessions.Count {
 	return r.g.counts(r.asked(), res.Messages)
 }
 
-// answers are what the model wrote in the steps of a turn.
+// wasPaid reports whether what s used is counted also if its turn fails: an answer of the
+// model, or the result of a tool that paid. What a task used is in steps of its own.
+func wasPaid(s sessions.Step) bool {
+	if s.Message == nil {
+		return false
+	}
+	used := s.Message.Usage
+	return s.Kind == sessions.StepModel || s.Kind == sessions.StepToolDone && used != nil && used.Input+used.Output == 0
+}
+
+// answers are what was paid for in the steps of a turn.
 func answers(steps []sessions.Step) (all []sessions.Message) {
 	for _, s := range steps {
-		if s.Kind == sessions.StepModel && s.Message != nil {
+		if wasPaid(s) {
 			all = append(all, *s.Message)
 		}
 	}
