@@ -124,6 +124,7 @@ var Table = []Rule{
 	{Package: "internal/webpage"},
 	{Package: "internal/sandbox"},
 	{Package: "internal/hearing"},
+	{Package: "internal/drawing"},
 	{Package: "internal/speaking", Imports: []string{"channels", "channels/markup"}},
 	{Package: "internal/websearch", Imports: []string{"internal/webpage"}},
 	{Package: "internal/documents", Imports: []string{"internal/webpage"}, Tests: []string{"internal/sandbox"}},
