@@ -2,6 +2,7 @@ package tools
 
 import (
 	"cmp"
+	"context"
 	"net"
 	"net/http"
 	"net/netip"
@@ -57,7 +58,14 @@ type FetchOptions struct {
 }
 
 // WebFetchWith is web_fetch with these limits.
-func WebFetchWith(o FetchOptions) agent.Tool {
+func WebFetchWith(o FetchOptions) agent.Tool { return o.fetcher().tool() }
+
+// DownloadWith is Download with these limits.
+func DownloadWith(ctx context.Context, o FetchOptions, address string, most int64) ([]byte, error) {
+	return o.fetcher().download(ctx, address, most)
+}
+
+func (o FetchOptions) fetcher() *fetcher {
 	f := newFetcher(o.Resolver)
 	f.timeout = cmp.Or(o.Timeout, f.timeout)
 	f.bodyBytes = cmp.Or(o.BodyBytes, f.bodyBytes)
@@ -71,7 +79,7 @@ func WebFetchWith(o FetchOptions) agent.Tool {
 		}
 		return checkTarget(target)
 	}
-	return f.tool()
+	return f
 }
 
 // OnLoopback lets a test fetch from its servers, given by their URLs
