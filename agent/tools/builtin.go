@@ -23,6 +23,8 @@ type Needs struct {
 	Outgoing Outgoing
 	// Search is nil where no search service is configured.
 	Search Searching
+	// Drawing is nil where no server draws.
+	Drawing Drawing
 	// Tasks is nil where the model does everything itself.
 	Tasks *Tasks
 	// Exec is nil where commands are not configured.

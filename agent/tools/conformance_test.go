@@ -9,7 +9,7 @@ import (
 // usual are calls of built-in tools; the others are called with {}.
 var usual = map[string]string{
 	"cancel_job": `{"id":"r7"}`, "change_job": `{"id":"r7","text":"x"}`, "exec": `{"command":"true"}`, "forget": `{"id":1}`,
-	"list_dir": `{"path":"."}`, "read_attachment": `{"name":"a.txt"}`, "read_file": `{"path":"a"}`, "remember": `{"text":"a fact"}`,
+	"list_dir": `{"path":"."}`, "make_picture": `{"prompt":"a cat"}`, "read_attachment": `{"name":"a.txt"}`, "read_file": `{"path":"a"}`, "remember": `{"text":"a fact"}`,
 	"schedule": `{"text":"x","in":"1h"}`, "search_history": `{"query":"x"}`, "send_message": `{"to":"web","text":"x"}`,
 	"web_fetch": `{"url":"ftp://nowhere.example"}`, "web_search": `{"query":"x"}`, "write_file": `{"path":"a","content":"b"}`,
 }

@@ -14,7 +14,7 @@ import (
 func TestEffectsAreDeclared(t *testing.T) {
 	effects := map[string]agent.Effect{
 		"write_file": agent.EffectOwn, "cancel_job": agent.EffectOwn, "change_job": agent.EffectOwn, "schedule": agent.EffectOwn,
-		"remember": agent.EffectOwn, "send_file": agent.EffectOwn, "forget": agent.EffectOwn, "web_fetch": agent.EffectOut, "exec": agent.EffectRun, "web_search": agent.EffectOut, "send_message": agent.EffectOut, "delegate": agent.EffectOwn,
+		"remember": agent.EffectOwn, "send_file": agent.EffectOwn, "make_picture": agent.EffectOwn, "forget": agent.EffectOwn, "web_fetch": agent.EffectOut, "exec": agent.EffectRun, "web_search": agent.EffectOut, "send_message": agent.EffectOut, "delegate": agent.EffectOwn,
 		"stop_command": agent.EffectOwn,
 	}
 	origins := map[string]sessions.Origin{

@@ -57,7 +57,7 @@ type m = map[string]any
 func all(t *testing.T) []agent.Tool {
 	known := &facts{}
 	return tools.Builtin(tools.Needs{
-		Workspace: workspace(t, t.TempDir()), Facts: known, Archive: archive{}, Attachments: sent{}, Documents: paper{}, Reminders: noJobs{}, Search: engine{}, Zone: time.UTC, Now: time.Now,
+		Workspace: workspace(t, t.TempDir()), Facts: known, Archive: archive{}, Attachments: sent{}, Documents: paper{}, Reminders: noJobs{}, Search: engine{}, Drawing: &easel{}, Zone: time.UTC, Now: time.Now,
 	})
 }
 

@@ -68,6 +68,7 @@ type Config struct {
 	Skills           Skills             `yaml:"skills"`
 	Hearing          Hearing            `yaml:"hearing"`
 	Speaking         Speaking           `yaml:"speaking"`
+	Drawing          Drawing            `yaml:"drawing"`
 
 	warnings []Problem
 	absent   Problems
@@ -414,6 +415,20 @@ type Speaking struct {
 	Model  string `yaml:"model" default:"tts-1" doc:"The model's name on that server."`
 	Voice  string `yaml:"voice" default:"alloy" doc:"The name of a voice of that model."`
 }
+
+// Drawing says which server makes pictures.
+type Drawing struct {
+	URL       string   `yaml:"url" is:"url" empty:"ok" doc:"A server with OpenAI's /images/generations, up to and with /v1: https://api.openai.com/v1, or one on this machine. The words that describe a picture go there, and nothing else does. Empty: the model makes no pictures."`
+	APIKey    Secret   `yaml:"api_key,omitempty" empty:"ok" doc:"Its key. Local servers need none."`
+	Model     string   `yaml:"model" empty:"ok" doc:"The model's name on that server, like gpt-image-1."`
+	Size      string   `yaml:"size" default:"1024x1024" is:"picture size" doc:"Width and height of pictures, as the model can make them. auto: the server decides."`
+	Timeout   Duration `yaml:"timeout" default:"2m" range:"5s..10m" doc:"How long one picture may take."`
+	PerAnswer int      `yaml:"per_answer" default:"4" range:"1..10" doc:"Maximum pictures with one answer."`
+	Price     float64  `yaml:"price" range:"0..1000" doc:"What one picture costs, in the currency of model.prices, for what is used and for budgets in money. 0: it is not counted."`
+}
+
+// AnySize is the value of Drawing.Size that leaves it to the server.
+const AnySize = "auto"
 
 // Exec says whether the model may run commands.
 type Exec struct {

@@ -21,6 +21,9 @@ func (v *validator) prices(c *Config) {
 	if c.Model.Prices == (Prices{}) {
 		v.warn("model.prices", "the model "+free, "write what a million tokens cost, as prices: {input: 3, output: 15}, or count tokens")
 	}
+	if c.Drawing.URL != "" && c.Drawing.Price == 0 {
+		v.warn("drawing.price", "pictures have no price, so they are not counted in limits in money", "write what one costs")
+	}
 	for i, o := range c.Model.Others {
 		if o.Prices == (Prices{}) {
 			v.warn(fmt.Sprintf("model.others[%d].prices", i), "the model "+free, "write what a million tokens cost, as prices: {input: 3, output: 15}")

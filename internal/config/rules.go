@@ -182,6 +182,7 @@ var forms = map[string]setting.Form{
 	"template":        func(s string) (string, string) { _, err := window.ParseTemplate(s); return flaw(err) },
 	"schema":          func(s string) (string, string) { _, err := window.ParseSchema(s); return flaw(err) },
 	"prompt":          promptFlaw,
+	"picture size":    setting.Like(`^(auto|[1-9][0-9]{2,3}x[1-9][0-9]{2,3})$`, "%s is no size of a picture", "write width and height like 1024x1024, or auto"),
 	"hook name":       setting.Like(`^[a-z0-9][a-z0-9._-]{0,39}$`, "%s is not the name of a hook", "write 1 to 40 lower-case letters, digits, dots, dashes or underscores"),
 	"mcp server":      setting.Like(`^[a-z0-9][a-z0-9-]{0,23}$`, "%s is not the name of a server of tools", "write 1 to 24 lower-case letters, digits or dashes"),
 	"variable":        setting.Like(`^[A-Za-z_][A-Za-z0-9_]*$`, "is not the name of a variable", "write letters, digits and underscores"),

@@ -50,6 +50,7 @@ func (v *validator) run() {
 	v.mcp()
 	v.plain("hearing.url", v.c.Hearing.URL, v.c.Hearing.APIKey.IsSet())
 	v.plain("speaking.url", v.c.Speaking.URL, v.c.Speaking.APIKey.IsSet())
+	v.drawing(v.c.Drawing)
 	v.plain("traces.url", v.c.Traces.URL, len(v.c.Traces.Headers) > 0)
 	if v.c.Alerts.To != "" {
 		v.target("alerts.to", v.c.Alerts.To)
@@ -270,6 +271,16 @@ func (v *validator) plain(path, address string, withSecret bool) {
 	if withSecret && unencrypted(address) {
 		v.warn(path, "the key crosses the network unencrypted", "write https://")
 	}
+}
+
+func (v *validator) drawing(d Drawing) {
+	switch {
+	case d.URL == "" && (d.Model != "" || d.APIKey.IsSet()):
+		v.bad("drawing.url", "is needed", "write where the server is, up to and with /v1")
+	case d.URL != "" && d.Model == "":
+		v.bad("drawing.model", "is needed", "write the model's name as that server knows it, like gpt-image-1")
+	}
+	v.plain("drawing.url", d.URL, d.APIKey.IsSet())
 }
 
 func (v *validator) webSearch(s WebSearch) {
