@@ -183,11 +183,15 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.drawer, err = d.newDrawer()
+	if err != nil {
+		return nil, err
+	}
 	d.commands = d.runner()
 	d.foreign = d.newForeign()
 	box, err := toolbox.New(tools.Builtin(tools.Needs{
 		Search: search, Exec: d.commands, Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Documents: d.foreign, Reminders: d.reminders,
-		Outgoing: d.parcels(),
+		Outgoing: d.parcels(), Drawing: d.drawing(),
 		Messages: d.messages(), Tasks: d.tasks(),
 		Zone: zoneOf(d.cfg.Agent.TimeZone), Now: time.Now,
 	}))

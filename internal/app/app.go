@@ -107,6 +107,7 @@ type Daemon struct {
 	workspace *tools.Workspace
 	commands  tools.Running // nil without
 	foreign   foreign       // reads what people sent
+	drawer    *drawer       // nil without
 	metrics   *metrics.Set
 	tail      *logtail.Tail
 	health    *health.Watch

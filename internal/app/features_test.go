@@ -21,6 +21,7 @@ func TestFeatures(t *testing.T) {
 exec: {enabled: true}
 hearing: {url: "http://127.0.0.1:9/v1"}
 web_search: {engine: brave, api_key: secret-4711}
+drawing: {url: "http://127.0.0.1:9/v1", model: sketch, api_key: secret-4711}
 `).run()
 	report, err := api.ReadHealth.Call(t.Context(), r.admin, api.None{})
 	if err != nil {
@@ -32,6 +33,7 @@ web_search: {engine: brave, api_key: secret-4711}
 	}
 	for name, want := range map[string]string{
 		"exec":       "failing, the model is not offered commands: Dragoman runs as root",
+		"drawing":    "on, pictures are drawn by sketch at 127.0.0.1:9",
 		"hearing":    "on, voice messages are written down by whisper-1 at 127.0.0.1:9",
 		"web_search": "on, questions go to brave",
 	} {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 
 	"dragoman/internal/documents"
+	"dragoman/internal/drawing"
 	"dragoman/internal/sandbox"
 )
 
@@ -17,7 +18,7 @@ const documentWork = "document"
 // RunChild does the work of a child, if this process is one, and then does not return.
 // Programs that serve a [Daemon] call it first in main.
 func RunChild() {
-	sandbox.Main(map[string]sandbox.Work{documentWork: documents.Serve})
+	sandbox.Main(map[string]sandbox.Work{documentWork: documents.Serve, pictureWork: drawing.Serve})
 }
 
 // foreign lets children read what people sent.

@@ -25,10 +25,28 @@ type parcels struct {
 // Outgoing implements the tools' Outgoing. The name of a file follows from its call, so a
 // call that runs again after a crash keeps nothing new.
 func (p parcels) Outgoing(ctx context.Context, c agent.Call, a channels.Attachment, content io.Reader) (channels.Attachment, error) {
-	if c.Key.IsZero() || !p.takes(c.Key) {
-		return a, errors.New("this chat takes no files; put what matters into your answer")
+	if err := p.refuses(c); err != nil {
+		return a, err
 	}
-	return p.keep(ctx, c.Key, "call "+c.Turn+" "+c.ID, a, content)
+	return p.keep(ctx, c.Key, idOf(c), a, content)
+}
+
+// refuses says why the chat of c gets no files; nil if it gets them.
+func (p parcels) refuses(c agent.Call) error {
+	if c.Key.IsZero() || !p.takes(c.Key) {
+		return errors.New("this chat takes no files; put what matters into your answer")
+	}
+	return nil
+}
+
+// idOf identifies the file of a call.
+func idOf(c agent.Call) string { return "call " + c.Turn + " " + c.ID }
+
+// kept is the file of a that c has kept in an earlier run, if there is one.
+func (p parcels) kept(ctx context.Context, c agent.Call, a channels.Attachment) (channels.Attachment, bool) {
+	ours := channels.Inbound{Key: c.Key, ID: idOf(c), Attachments: []channels.Attachment{a}}
+	a, err := p.files.Keep(ctx, ours, 0, nil)
+	return a, err == nil && a.File != ""
 }
 
 // Most implements the tools' Outgoing.
