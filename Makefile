@@ -78,9 +78,9 @@ test-clients:
 	@.ci/npm clients
 	DRAGOMAN_CLIENTS=$(CURDIR)/.cache/clients go test -count=1 -timeout 10m -run 'TestClients$$' ./internal/story
 
-## test-hands: let the assistant use what needs more than make test installs: npm's MCP servers (downloads 40 MB once), PDF manuals of Debian
+## test-hands: let the assistant use what needs more than make test installs: npm's MCP servers (downloads 40 MB once), PDF manuals of Debian, a booted systemd
 test-hands:
-	@.ci/need ip npm pdftotext valgrind espeak-ng opusinfo pocketsphinx_continuous
+	@.ci/need ip npm pdftotext valgrind espeak-ng opusinfo pocketsphinx_continuous systemd python3
 	@.ci/npm hands
 	@set -o pipefail; DRAGOMAN_HANDS=$(CURDIR)/.cache/hands DRAGOMAN_NEED_ALL=1 \
 		go test -json -count=1 -timeout 10m -run '^TestHands' $(HANDS) | go run ./.ci/summary
