@@ -153,6 +153,7 @@ func (c *counter) Run(_ context.Context, call agent.Call) (string, error) {
 	defer c.mu.Unlock()
 	call.Found = nil // it is there only while the call runs, as those below
 	call.Delegate = nil
+	call.Progress = nil
 	call.Sent = nil
 	call.Paid = nil
 	c.got = append(c.got, call)

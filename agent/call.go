@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -221,6 +222,8 @@ func (r *run) callOf(c sessions.ToolCall) Call {
 	if r.in == nil {
 		call.Delegate = func(ctx context.Context, t Task) (string, error) { return r.delegate(ctx, c, t) }
 	}
+	said := strings.Join(r.said, "\n\n")
+	call.Progress = func(note string) { r.progress(Progress{Text: said, Note: c.Name + ": " + note + " …"}) }
 	if r.persona != nil && r.persona.OwnMemory {
 		call.Own = r.persona.Name
 	}
@@ -258,6 +261,15 @@ var errPanic = errors.New("the tool failed by an internal error")
 // ctx is left running: blocking its conversation for ever would be worse.
 func (a *Agent) runTool(ctx context.Context, t Tool, c Call) outcome {
 	ended := make(chan outcome, 1)
+	var over atomic.Bool
+	defer over.Store(true)
+	if show := c.Progress; show != nil {
+		c.Progress = func(note string) {
+			if !over.Load() {
+				show(note)
+			}
+		}
+	}
 	go func() {
 		o := outcome{err: errPanic}
 		defer func() {

@@ -291,6 +291,9 @@ type Call struct {
 	// by side, once for each call of a tool that is Repeatable: after a crash the task goes on
 	// where it was. Nil inside of a task.
 	Delegate func(ctx context.Context, t Task) (string, error)
+	// Progress, if not nil, shows in the chat how far the call is: a few words without controls.
+	// It does not block, and does nothing once Run has returned.
+	Progress func(note string)
 	// Found, if not nil, gets what Mark and MarkMessage say.
 	Found *sessions.Taint
 	// Sent, if not nil, gets what Attach says. Sending is how many files earlier calls of the

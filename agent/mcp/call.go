@@ -16,7 +16,7 @@ import (
 var tokens atomic.Int64
 
 // call calls a tool by its own name. Its error is a sentence.
-func (l *link) call(ctx context.Context, t pin, args json.RawMessage, again bool) (*sdk.CallToolResult, error) {
+func (l *link) call(ctx context.Context, t pin, args json.RawMessage, show func(string), again bool) (*sdk.CallToolResult, error) {
 	c, release, err := l.use(ctx)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (l *link) call(ctx context.Context, t pin, args json.RawMessage, again bool
 	token := strconv.FormatInt(tokens.Add(1), 10)
 	params := &sdk.CallToolParams{Meta: sdk.Meta{}, Name: t.Own, Arguments: args}
 	params.SetProgressToken(token)
-	pctx, stop := l.patient(ctx, token)
+	pctx, stop := l.patient(ctx, token, show)
 	defer stop()
 	var r *sdk.CallToolResult
 	err = l.within(pctx, c, func(ctx context.Context) (err error) {
@@ -47,7 +47,7 @@ func (l *link) call(ctx context.Context, t pin, args json.RawMessage, again bool
 		release()
 		l.drop(c, why.Error())
 		if again && ctx.Err() == nil {
-			return l.call(ctx, t, args, false)
+			return l.call(ctx, t, args, show, false)
 		}
 	}
 	if _, said := errors.AsType[refusal](why); said {

@@ -24,7 +24,7 @@
 //	it does not end                         its whole process group is killed after 1 s, by us or by what [Options.Launch] asked
 //	its files cannot be read here           with Launch it is not started: nobody would notice a change
 //	it lists without an end                 cut at 300 tools or 20 pages
-//	10,000 notes or questions               20 a second are heard; over HTTP the answer ends
+//	10,000 notes or questions               20 a second are heard, and of progress one in 5 s is shown; over HTTP the answer ends
 //	it asks the person, or the model        at most 3 questions a call; never the model
 //	a result that breaks its schema         passed on, with a mark
 //	a redirect                              not followed

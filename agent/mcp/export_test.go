@@ -19,6 +19,9 @@ var (
 	ErrJSON  = errJSON
 )
 
+// Progress is progressWords.
+var Progress = progressWords
+
 // Words is visibleWords, and Line is cleanText.
 var (
 	Words = visibleWords

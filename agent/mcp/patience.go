@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +19,9 @@ type patience struct {
 	mu    sync.Mutex
 	timer *time.Timer
 	each  time.Duration
-	last  time.Time // the end, whatever happens
+	last  time.Time         // the end, whatever happens
+	show  func(note string) // nil: nobody sees how far it is
+	shown time.Time
 }
 
 // more prolongs the call, because there was progress.
@@ -29,13 +33,46 @@ func (p *patience) more() {
 	}
 }
 
+// showEvery is how often the progress of a call is shown at most.
+const showEvery = 5 * time.Second
+
+// tell shows how far the call is, in the server's words. It may be called with whatever a
+// server sends.
+func (p *patience) tell(r *sdk.ProgressNotificationParams) {
+	note := progressWords(r.Message, r.Progress, r.Total)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.show == nil || note == "" || !p.shown.IsZero() && time.Since(p.shown) < showEvery {
+		return
+	}
+	p.shown = time.Now()
+	p.show(note)
+}
+
+// maxProgress bounds the words of a server in the progress of a call.
+const maxProgress = 80
+
+// progressWords are foreign words in quotes, and how far it is if that makes sense.
+func progressWords(message string, progress, total float64) string {
+	words := cleanText(message, maxProgress)
+	words = strings.TrimSpace(strings.NewReplacer("“", "'", "”", "'", "\"", "'").Replace(words))
+	if words != "" {
+		words = "“" + words + "”"
+	}
+	far := ""
+	if total > 0 && progress >= 0 && progress <= total && total <= 1<<53 {
+		far = fmt.Sprintf("%d %%", int(progress/total*100))
+	}
+	return strings.TrimPrefix(strings.TrimSuffix(words+", "+far, ", "), ", ")
+}
+
 // errPatience ends a call.
 var errPatience = errors.New("its time is up")
 
 // patient is ctx, which also ends when a call that is waited for under token is too slow.
-func (l *link) patient(ctx context.Context, token string) (_ context.Context, stop func()) {
+func (l *link) patient(ctx context.Context, token string, show func(string)) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	p := &patience{each: l.pool.o.Call, last: time.Now().Add(l.pool.o.LongCall)}
+	p := &patience{each: l.pool.o.Call, last: time.Now().Add(l.pool.o.LongCall), show: show}
 	p.timer = time.AfterFunc(p.each, func() { cancel(errPatience) })
 	l.mu.Lock()
 	l.calls[token] = p
@@ -57,6 +94,7 @@ func (l *link) progressed(_ context.Context, r *sdk.ProgressNotificationClientRe
 	l.mu.Unlock()
 	if p != nil {
 		p.more()
+		p.tell(r.Params)
 	}
 }
 

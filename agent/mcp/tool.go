@@ -59,7 +59,7 @@ func (t *tool) Run(ctx context.Context, c agent.Call) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.l.pool.o.Start+t.l.pool.o.LongCall+time.Second)
 	defer cancel()
-	r, err := t.l.call(ctx, t.pin, args, t.spec.Repeatable)
+	r, err := t.l.call(ctx, t.pin, args, c.Progress, t.spec.Repeatable)
 	if err != nil {
 		return "", err
 	}
