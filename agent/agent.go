@@ -97,6 +97,9 @@ type Options struct {
 	// of that name: always the same pointer, until the persona changes. It must be safe for
 	// concurrent use. Nil: there are none.
 	Personas func(name string) *Persona
+	// Permit returns what counts for turns that have no [Turn.Permit], and where no turn
+	// runs: for measuring. It must be safe for concurrent use. Nil: all tools may be used.
+	Permit func() *Permit
 
 	// Logger gets debug lines about steps and warnings about retries, never
 	// chat text. Default: nothing is logged.
@@ -210,7 +213,21 @@ func (a *Agent) modelFor(t Turn) Model {
 }
 
 // rights are what the turn may use.
-func (r *run) rights() rights { return rights{r.persona, r.t.Permit, r.t.Given} }
+func (r *run) rights() rights {
+	may := rights{r.persona, r.t.Permit, r.t.Given}
+	if may.permit == nil {
+		may.permit = r.a.usualRights().permit
+	}
+	return may
+}
+
+// usualRights are what a turn may use of which no more is known.
+func (a *Agent) usualRights() (r rights) {
+	if a.opts.Permit != nil {
+		r.permit = a.opts.Permit()
+	}
+	return r
+}
 
 func (r *run) setFrame() {
 	h := &r.t.History

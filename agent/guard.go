@@ -67,6 +67,8 @@ type Proposal struct {
 	Tool   string
 	Call   Call
 	Effect Effect
+	// Rule is what [Turn.Permit] says about the tool.
+	Rule Rule
 	// Unattended is [Spec.Unattended], and Weighty and Files what a [WeightyTool] and a
 	// [FileTool] say about the call; nil: nothing.
 	Unattended bool
@@ -209,7 +211,7 @@ func (r *run) askGuard(ctx context.Context, c sessions.ToolCall, n int) (Decisio
 	call := r.callOf(c)
 	p := Proposal{
 		Turn: r.t.ID, Step: r.steps, Place: n, Earlier: r.earlier(c), Tool: c.Name, Call: call, Effect: r.effectOf(c.Name, call), Taint: call.Taint,
-		Unattended: r.kit.specs[c.Name].Unattended,
+		Rule: r.rights().permit.rule(c.Name), Unattended: r.kit.specs[c.Name].Unattended,
 	}
 	if t, is := ToolAs[WeightyTool](r.kit.tools[c.Name]); is {
 		p.Weighty = func(nobody bool) bool { return t.IsWeighty(call, p.Earlier, nobody) }

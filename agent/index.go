@@ -40,16 +40,35 @@ func (r rights) may(s Spec) bool {
 	return r.persona.may(s.Name) && r.permit.may(s.Name) && (r.given == nil || !s.Chat)
 }
 
+// Rule is what the configuration says about a tool.
+type Rule string
+
+// The rules.
+const (
+	RuleDefault Rule = ""      // as its effect says
+	RuleAllow   Rule = "allow" // nobody is asked while everything that the model read is the person's own
+	RuleAsk     Rule = "ask"   // somebody is always asked, unless the tool only reads
+	RuleDeny    Rule = "deny"  // it is not offered
+)
+
 // Permit says which tools some turns may use, such as those of one chat. What follows from
 // it is kept, so turns with the same rules should share one. It must not be changed.
 type Permit struct {
-	// May reports whether they may use the tool of that name. It must be safe for
-	// concurrent use.
-	May func(tool string) bool
+	// Rule is what counts there for the tool of that name. It must be safe for concurrent
+	// use.
+	Rule func(tool string) Rule
 }
 
-// may reports whether p, which may be nil, allows the tool.
-func (p *Permit) may(tool string) bool { return p == nil || p.May(tool) }
+// rule is what p, which may be nil, says about the tool.
+func (p *Permit) rule(tool string) Rule {
+	if p == nil {
+		return RuleDefault
+	}
+	return p.Rule(tool)
+}
+
+// may reports whether p, which may be nil, lets the model have the tool.
+func (p *Permit) may(tool string) bool { return p.rule(tool) != RuleDeny }
 
 // meant is the call that c stands for: c itself, or the call of a listed tool that c
 // forwards, with the id of c. why, if not "", says to the model why it stands for none.

@@ -19,7 +19,9 @@ func (m meter) Factor(s sessions.Settings) float64 {
 }
 
 func (m meter) Frame(h *sessions.History, summary *sessions.Summary) (frame window.Frame, tools int) {
-	frame, o := m.a.frameFor(m.a.latestKit(), m.a.nameFor(h.Settings), h, "", summary, rights{persona: m.a.personaOf(&h.Settings)})
+	r := m.a.usualRights()
+	r.persona = m.a.personaOf(&h.Settings)
+	frame, o := m.a.frameFor(m.a.latestKit(), m.a.nameFor(h.Settings), h, "", summary, r)
 	return frame, o.tokens
 }
 

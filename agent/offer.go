@@ -103,9 +103,10 @@ func (a *Agent) leaveOut(o *offer, name string, size int, index map[string]bool)
 // because there is no room or because it takes none.
 func (a *Agent) LeftOut() (names []string) {
 	k := a.latestKit()
-	o := a.offerTo(k, a.able(a.model.Name()), a.withLimits(a.promptWithStamps(a.opts.System), nil), rights{})
+	r := a.usualRights()
+	o := a.offerTo(k, a.able(a.model.Name()), a.withLimits(a.promptWithStamps(a.opts.System), nil), r)
 	for _, s := range k.sorted {
-		if !o.has(s.Name) {
+		if r.may(s) && !o.has(s.Name) {
 			names = append(names, s.Name)
 		}
 	}

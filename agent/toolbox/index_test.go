@@ -257,7 +257,7 @@ func TestConformance(t *testing.T) {
 // A turn neither sees nor calls what its permit does not allow.
 func TestPermitsHoldForListedTools(t *testing.T) {
 	tools, got := many(300)
-	permit := &agent.Permit{May: func(name string) bool { return !strings.HasPrefix(name, "server7__") }}
+	permit := &agent.Permit{Rule: toolbox.Rules{"server7__*": agent.RuleDeny}.Of}
 	const name = "server7__tool_of_number_007"
 	m, results := asked(t, tools, agent.Options{ContextWindow: 100_000}, agent.Turn{Permit: permit, Guard: agent.Unguarded},
 		sessions.ToolCall{Name: "find_tool", Arguments: `{"query":"` + name + `"}`},

@@ -103,5 +103,12 @@ type Names []string
 // Known returns the names that exist in every daemon of this build, sorted.
 func (n Names) Known() []string { return n }
 
-// MayExist reports whether a running daemon could have a tool of this name.
-func (n Names) MayExist(name string) bool { return slices.Contains(n, name) || Borrowed(name) }
+// MayExist reports whether a running daemon could have a tool of this name, or one whose
+// name begins so if it ends with a star.
+func (n Names) MayExist(name string) bool {
+	begin, many := strings.CutSuffix(name, every)
+	if !many {
+		return slices.Contains(n, name) || Borrowed(name)
+	}
+	return slices.ContainsFunc(n, func(known string) bool { return strings.HasPrefix(known, begin) }) || Borrowed(begin+"x")
+}

@@ -107,6 +107,7 @@ func TestNamesOfTheConfiguration(t *testing.T) {
 	for name, want := range map[string]bool{
 		"time": true, "read_file": true, "files__read": true, "my-server__a_b": true, "a__b__c": true,
 		"Time": false, "red_file": false, "": false, "__": false, "__read": false, "files__": false, "files___": false, "files_read": false, "my files__read": false,
+		"*": true, "read_*": true, "red_*": false, "files__*": true, "files__re*": true, "fi*": false, "__*": false, "*_file": false, "my files__*": false,
 	} {
 		if got := names.MayExist(name); got != want {
 			t.Errorf("MayExist(%q) = %v, want %v", name, got, want)
