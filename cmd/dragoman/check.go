@@ -114,6 +114,12 @@ func (e *env) sayChats(cfg *config.Config) {
 			e.say("  %s", sessions.Printable(line))
 		}
 	}
+	if ruled := cfg.ToolRules(); len(ruled) > 0 {
+		e.say("Tools (what one line denies, no other gives; else the last counts that names the tool):")
+		for _, line := range ruled {
+			e.say("  %s", sessions.Printable(line))
+		}
+	}
 	if routed := cfg.Routed(); len(routed) > 0 {
 		e.say("Messages to other chats:")
 		for _, line := range routed {

@@ -48,6 +48,9 @@ func (d *Daemon) report() {
 	for _, bound := range d.cfg.BoundAgents() {
 		line("agent", bound)
 	}
+	for _, ruled := range d.cfg.ToolRules() {
+		line("tools", ruled)
+	}
 	for _, routed := range d.cfg.Routed() {
 		line("messages", routed)
 	}

@@ -18,7 +18,7 @@ const PlainAgent = "dragoman"
 type Persona struct {
 	Prompt string   `yaml:"prompt,omitempty" doc:"Replaces agent.system_prompt for this persona. As ${file:SOUL.md}, the file is read again when it changes; it must be outside of the workspace."`
 	Model  string   `yaml:"model,omitempty" doc:"The model that answers, in place of the configured one: one of model.others or model.fallback, or model.name. /model overrides it."`
-	Tools  ToolList `yaml:"tools,flow,omitempty" is:"tool" doc:"The tools that it may use, of those that agent.tools turns on, as a list of names. Unset: all of these; []: none."`
+	Tools  ToolList `yaml:"tools,flow,omitempty" is:"tool" doc:"The tools that it may use, of those that agent.tools turns on, as a list or a table like that of agent.tools. Unset: all of these; []: none."`
 	Memory string   `yaml:"memory" default:"shared" oneof:"shared own" doc:"shared: it remembers what is remembered about a person or chat. own: it has a memory of its own about each, and does not see the other."`
 
 	// File is where Prompt was read, "" if the configuration itself has it.
@@ -37,10 +37,11 @@ func (p Persona) MarshalYAML() (any, error) {
 	return plain(p), nil
 }
 
-// Bind says which personas answer in some chats.
+// Bind says which personas answer in some chats, and with which tools.
 type Bind struct {
 	Match string   `yaml:"match,omitempty" once:"yes" doc:"The chats: a channel (telegram), a conversation (telegram:-100200:7), or the beginning of one with a star (telegram:-100200:*). Of those that match, the longest counts."`
 	Agent []string `yaml:"agent,flow,omitempty" single:"ok" doc:"The persona that answers there, or a list: the first answers until somebody chooses another one with /agent. dragoman is the one of the section agent."`
+	Tools ToolList `yaml:"tools,flow,omitempty" is:"tool" doc:"The tools that may be used there, as a list or a table like that of agent.tools. All entries that match count: what one denies, no other gives, and else the longest counts."`
 }
 
 // anyChat ends a Match that stands for all keys that begin so.
@@ -58,7 +59,7 @@ func (c *Config) Bound(k channels.Key) []string {
 	}
 	best := -1
 	for i, b := range c.Bind {
-		if b.Matches(k) && (best < 0 || len(b.Match) > len(c.Bind[best].Match)) {
+		if len(b.Agent) > 0 && b.Matches(k) && (best < 0 || len(b.Match) > len(c.Bind[best].Match)) {
 			best = i
 		}
 	}
@@ -81,7 +82,9 @@ func (c *Config) boundJob(name string) []string {
 // BoundAgents says in lines which personas are bound where, and by what jobs run.
 func (c *Config) BoundAgents() (lines []string) {
 	for _, b := range c.Bind {
-		lines = append(lines, fmt.Sprintf("%s: %s", b.Match, strings.Join(b.Agent, ", ")))
+		if len(b.Agent) > 0 {
+			lines = append(lines, fmt.Sprintf("%s: %s", b.Match, strings.Join(b.Agent, ", ")))
+		}
 	}
 	for _, j := range c.Heartbeat.Jobs {
 		if j.Agent != "" {
@@ -110,8 +113,8 @@ func (v *validator) agents() {
 	for i, b := range v.c.Bind {
 		path := fmt.Sprintf("bind[%d]", i)
 		v.match(path+".match", b.Match)
-		if len(b.Agent) == 0 {
-			v.bad(path, "names no persona", "write agent: NAME, or remove the entry")
+		if len(b.Agent) == 0 && b.Tools.IsZero() {
+			v.bad(path, "names neither a persona nor tools", "write agent: NAME, or tools, or remove the entry")
 		}
 		for j, name := range b.Agent {
 			at := fmt.Sprintf("%s.agent[%d]", path, j)
@@ -144,27 +147,20 @@ func (v *validator) persona(path, name string) {
 		v.bad(path+".prompt", "its file is inside the workspace, so the model's tools could rewrite the persona", "move the file out of the workspace")
 	}
 	v.agentModel(path+".model", p.Model)
-	if p.Tools.Rules() != nil {
-		v.bad(path+".tools", "is a table", "write a list of names; allow, ask and deny are for agent.tools")
-		return
-	}
-	for i, tool := range p.Tools {
-		if v.isOff(tool) {
-			v.warn(fmt.Sprintf("%s.tools[%d]", path, i), tool+" is turned off in agent.tools, so this persona does not have it either", "remove it here, or turn it on there")
-		}
-	}
 }
 
 // agentByDefault is what people write after /agent to take a choice back.
 const agentByDefault = "default"
 
-// isOff reports whether agent.tools turns a tool off for everybody.
+// isOff reports whether agent.tools turns a tool off for everybody. Where stars decide, it is
+// not asked.
 func (v *validator) isOff(tool string) bool {
 	all := v.c.Agent.Tools
 	if rules := all.Rules(); rules != nil {
 		return rules[tool] == ToolDeny
 	}
-	return all != nil && !slices.Contains(all, tool)
+	star := slices.ContainsFunc(append(all, tool), func(name string) bool { return strings.HasSuffix(name, anyChat) })
+	return all != nil && !star && !slices.Contains(all, tool)
 }
 
 // inWorkspace reports whether the model's tools could write a file, wherever links lead.

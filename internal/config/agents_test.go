@@ -74,17 +74,14 @@ func TestWrongAgents(t *testing.T) {
 		"a model, and none is named": {"agents: {pirate: {model: tiny}}", `1 agents.pirate.model: "tiny" is no model of the section model; add it to model.others`},
 		"a reserved name":            {"agents: {dragoman: {prompt: x}}", "1 agents.dragoman: dragoman is the name of the one of the section agent; give it another name"},
 		"a bad name":                 {"agents: {Big Cook: {prompt: x}}", "1 agents.(a key with unusual characters): a persona's name has 1 to 32 characters of a-z, 0-9, _ and -; give it another name"},
-		"a table of tools": {
-			"agents: {a: {tools: {time: deny}}}", "1 agents.a.tools: is a table; write a list of names; allow, ask and deny are for agent.tools",
-		},
-		"an unknown tool":    {"agents: {a: {tools: [tame]}}", `1 agents.a.tools[0]: "tame" is not a known value; did you mean "time"? write red or time`},
-		"an unknown channel": {"bind: [{match: 'tele:1', agent: dragoman}]", `1 bind[0].match: there is no channel "tele"; configured: cli, web`},
+		"an unknown tool":            {"agents: {a: {tools: [tame]}}", `1 agents.a.tools[0]: "tame" is not a known value; did you mean "time"? write red or time`},
+		"an unknown channel":         {"bind: [{match: 'tele:1', agent: dragoman}]", `1 bind[0].match: there is no channel "tele"; configured: cli, web`},
 		"a bad match": {
 			"bind: [{match: 'web:a*b', agent: dragoman}, {match: w*, agent: dragoman}]",
 			`1 bind[0].match: "web:a*b" is no channel and no conversation; write a channel (telegram), a conversation (telegram:-100200), or the beginning of one with a star (telegram:-100200:*)`,
 		},
 		"twice":      {"bind: [{match: web, agent: dragoman}, {match: web, agent: dragoman}]", "1 bind[1].match: appears twice; keep one, or give it another name"},
-		"no persona": {"bind: [{match: web}]", "1 bind[0]: names no persona; write agent: NAME, or remove the entry"},
+		"no persona": {"bind: [{match: web}]", "1 bind[0]: names neither a persona nor tools; write agent: NAME, or tools, or remove the entry"},
 		"a skill":    {"agents: {a: {skills: [x]}}", "1 agents.a.skills: unknown key; known here: prompt, model, tools, memory"},
 	} {
 		_, err := load(t, tt.text)

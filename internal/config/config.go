@@ -214,7 +214,8 @@ type Agent struct {
 	PromptFacts  int      `yaml:"prompt_facts" range:"0..50" doc:"How many facts about a person are put into the prompt of their private chat, up to 4 KiB: the pinned ones first, then those that were looked up last, then the newest. 0: the model looks them up with recall. They are shown before the newest message, so each message pays for them, and a new fact costs the provider's prompt cache nothing."`
 	ToolTimeout  Duration `yaml:"tool_timeout" default:"1m" range:"1s..1h" doc:"Maximum duration of one tool call."`
 	GiveUpAfter  Duration `yaml:"give_up_after" default:"10m" range:"1s..168h" doc:"How long Dragoman keeps trying when it cannot reach the model. The person is told after a minute without the model (or sooner, if the next attempt is further away than that) and again when Dragoman gives up. If the server asks for a longer pause, it is shortened to the time that is left."`
-	Tools        ToolList `yaml:"tools,flow,omitempty" is:"tool" doc:"The tools that the model may use, as a list of names. Unset: all of them; []: none. Or a table of names with allow, ask or deny, like {web_fetch: ask}: all tools but the denied ones are offered, and a person is asked before each call of a tool with ask that does more than read. docs/approvals.md says when a person is asked otherwise."`
+	Tools        ToolList `yaml:"tools,flow,omitempty" is:"tool" doc:"The tools that the model may use, as a list of names. Unset: all of them; []: none. Or a table of names with allow, ask or deny, like {web_fetch: ask}: all tools but the denied ones are offered, and a person is asked before each call of a tool with ask that does more than read. A name that ends with a star stands for all that begin so: files__*. docs/tools.md has more."`
+	ToolsIn      ToolsIn  `yaml:"tools_in,omitempty"`
 	Delegate     Delegate `yaml:"delegate"`
 }
 

@@ -37,13 +37,13 @@ func options(t testing.TB, path string, env ...string) config.Options {
 	}
 }
 
-// someTools are time and read_file, and whatever begins with "far_".
+// someTools are time and read_file, and whatever begins with "far_" or "files__".
 type someTools struct{}
 
 func (someTools) Known() []string { return []string{"read_file", "time"} }
 
 func (s someTools) MayExist(name string) bool {
-	return slices.Contains(s.Known(), name) || strings.HasPrefix(name, "far_")
+	return slices.Contains(append(s.Known(), "*"), name) || strings.HasPrefix(name, "far_") || strings.HasPrefix(name, "files__")
 }
 
 func write(t testing.TB, path, text string) {

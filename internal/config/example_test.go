@@ -70,7 +70,7 @@ func TestExampleIsComplete(t *testing.T) {
 
 // examples are the settings of config.example.yaml that show how a value looks.
 var examples = []string{
-	"agent.system_prompt", "agent.time_zone", "agents", "alerts.to", "approvals.approvers", "bind",
+	"agent.tools_in.*", "agent.system_prompt", "agent.time_zone", "agents", "alerts.to", "approvals.approvers", "bind",
 	"heartbeat.active_hours", "heartbeat.jobs", "heartbeat.target", "heartbeat.time_zone", "hooks",
 	"http.identities", "http.identity_header", "http.identity_secret", "http.public_url", "http.token", "http.trusted_proxies",
 	"incoming_webhooks", "mcp.servers",

@@ -37,6 +37,7 @@ func (v *validator) run() {
 	v.model(v.c.Model)
 	v.agent(&v.c.Agent)
 	v.agents()
+	v.toolRules()
 	v.routes()
 	v.summary()
 	v.prices(v.c)
