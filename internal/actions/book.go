@@ -6,20 +6,17 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/channels"
 )
 
 // Options configure a [Book]. The zero value works: in private chats the person decides,
 // in others nobody does.
 type Options struct {
-	// Rules are what the configuration says about tools, by their names. SERVER__* is for the
-	// other tools of a server.
-	Rules map[string]Rule
 	// Approvers decide in shared chats: identities like "telegram:42".
 	Approvers []string
 	// Self: without Approvers, whoever asked decides in shared chats.
@@ -49,9 +46,8 @@ type Event struct {
 
 // Book has the questions of all chats. Make it with [New].
 type Book struct {
-	store  Store
-	o      Options
-	policy string // identifies Rules
+	store Store
+	o     Options
 }
 
 // New returns the book that store keeps.
@@ -69,30 +65,16 @@ func New(store Store, o Options) *Book {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Book{store: store, o: o, policy: policyOf(o)}
+	return &Book{store: store, o: o}
 }
 
-// policyOf identifies what the configuration says. A yes under other rules is none.
-func policyOf(o Options) string {
-	approvers := slices.Sorted(slices.Values(o.Approvers))
-	lines := []string{fmt.Sprint("self ", o.Self), "approvers " + strings.Join(approvers, " ")}
-	for _, name := range slices.Sorted(maps.Keys(o.Rules)) {
-		lines = append(lines, name+" "+string(o.Rules[name]))
-	}
+// policy identifies what the configuration says about a call of a tool with that rule. A yes
+// under another rule, or with other approvers, is none.
+func (b *Book) policy(rule agent.Rule) string {
+	approvers := slices.Sorted(slices.Values(b.o.Approvers))
+	lines := []string{fmt.Sprint("self ", b.o.Self), "approvers " + strings.Join(approvers, " "), "rule " + string(rule)}
 	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
 	return hex.EncodeToString(sum[:8])
-}
-
-// ruleOf is what the configuration says about a tool.
-func (o *Options) ruleOf(tool string) Rule {
-	if rule, said := o.Rules[tool]; said {
-		return rule
-	}
-	server, _, borrowed := strings.Cut(tool, "__")
-	if !borrowed {
-		return RuleDefault
-	}
-	return o.Rules[server+"__*"]
 }
 
 // tell logs and tells what became of a record. Neither has the arguments of the call.

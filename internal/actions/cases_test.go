@@ -112,8 +112,7 @@ func TestCases(t *testing.T) {
 		{name: "/new while nobody has answered", then: func(w *world) { w.turn.Generation = "20261128_002" }, want: changed},
 		{name: "another policy", then: func(w *world) {
 			yes(w)
-			w.o.Rules = map[string]actions.Rule{"write_file": actions.RuleAsk}
-			w.open()
+			w.rules = map[string]agent.Rule{"web_fetch": agent.RuleAsk}
 		}, want: changed},
 		{name: "other approvers", then: func(w *world) {
 			yes(w)
@@ -274,14 +273,12 @@ func TestCases(t *testing.T) {
 		{name: "arguments that are there twice", given: func(w *world) { w.call.Args = `{"url":"a","URL":"b"}` }, first: "error: not run: actions: read arguments: an argument is there twice"},
 		{name: "arguments that are no object", given: func(w *world) { w.call.Args = `[1]` }, first: "error: not run: actions: read arguments: they are not one JSON object"},
 		{name: "two objects", given: func(w *world) { w.call.Args = `{} {}` }, first: "error: not run: actions: read arguments: they are not one JSON object"},
-		{name: "a tool of a server, by a rule for all of its tools", given: func(w *world) {
-			w.o.Rules = map[string]actions.Rule{"mail__*": actions.RuleAsk, "mail__list": actions.RuleDeny}
-			w.call.Tool = "mail__send"
-			w.call.Origins = nil
-		}, then: yes, want: "run"},
-		{name: "a tool of a server, by a rule of its own", given: func(w *world) {
-			w.o.Rules = map[string]actions.Rule{"mail__*": actions.RuleAsk, "mail__list": actions.RuleDeny}
-			w.call.Tool = "mail__list"
+		{name: "another rule for another tool", then: func(w *world) {
+			yes(w)
+			w.rules = map[string]agent.Rule{"write_file": agent.RuleAsk}
+		}, want: "run"},
+		{name: "denied by a rule", given: func(w *world) {
+			w.rules = map[string]agent.Rule{"web_fetch": agent.RuleDeny}
 		}, first: "error: not run: the configuration forbids this tool"},
 		{name: "always, after foreign words", then: func(w *world) { w.gives(ann, actions.AllowAlways, actions.NotAlways) }, want: "ask"},
 		{name: "always, of a clean call", given: withAsk, then: func(w *world) { w.gives(ann, actions.AllowAlways, actions.Decided) }, want: "run"},

@@ -82,7 +82,7 @@ func (g *Guard) Decide(ctx context.Context, p agent.Proposal) (agent.Decision, e
 	if verdict == Allow {
 		return agent.Decision{Verdict: agent.Allow}, nil
 	}
-	if s.Rule == RuleDeny {
+	if s.Rule == agent.RuleDeny {
 		return agent.Decision{Say: sayForbidden}, nil
 	}
 	files, err := filesOf(ctx, p)
@@ -92,7 +92,7 @@ func (g *Guard) Decide(ctx context.Context, p agent.Proposal) (agent.Decision, e
 	who := Who{Channel: g.t.Chat.Channel(), IDs: p.Call.Person.IDs, Name: p.Call.Person.Name}
 	about := subject{
 		Tool: p.Tool, Args: text, Key: g.t.Chat, Requester: who.identity(), Generation: g.t.Generation,
-		Policy: g.b.policy, Files: files,
+		Policy: g.b.policy(p.Rule), Files: files,
 	}
 	standing := ""
 	if isOut(s.Effect) && !s.Tainted {
@@ -140,9 +140,9 @@ func shownOf(ctx context.Context, p agent.Proposal, args string) (text string, p
 
 // situation is what the verdict about p depends on.
 func (g *Guard) situation(p agent.Proposal) Situation {
-	rule := g.b.o.ruleOf(p.Tool)
-	if rule == RuleDefault && p.Unattended {
-		rule = RuleAllow
+	rule := p.Rule
+	if rule == agent.RuleDefault && p.Unattended {
+		rule = agent.RuleAllow
 	}
 	return Situation{
 		Effect: p.Effect, Rule: rule, Tainted: len(p.Taint) > 0, Nobody: g.t.Nobody,

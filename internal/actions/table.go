@@ -6,17 +6,6 @@ import (
 	"dragoman/agent"
 )
 
-// Rule is what the configuration says about a tool.
-type Rule string
-
-// The rules.
-const (
-	RuleDefault Rule = ""      // as the table says
-	RuleAllow   Rule = "allow" // nobody is asked while everything that the model read is the person's own
-	RuleAsk     Rule = "ask"   // somebody is always asked, unless the tool only reads
-	RuleDeny    Rule = "deny"  // never
-)
-
 // Verdict is what is done about a call.
 type Verdict int
 
@@ -30,7 +19,7 @@ const (
 // Situation is what a verdict depends on.
 type Situation struct {
 	Effect agent.Effect
-	Rule   Rule
+	Rule   agent.Rule
 	// Tainted: the model had read words that are not the person's when it made the call.
 	Tainted bool
 	// Nobody is there to be asked: a job runs, or a program asks for somebody.
@@ -51,9 +40,9 @@ type Situation struct {
 func Judge(s Situation) Verdict {
 	v := judgeEffect(s)
 	switch {
-	case s.Rule == RuleDeny:
+	case s.Rule == agent.RuleDeny:
 		return Refuse
-	case s.Rule == RuleAsk && s.Effect != agent.EffectRead:
+	case s.Rule == agent.RuleAsk && s.Effect != agent.EffectRead:
 		v = min(v, Ask)
 	}
 	if v == Ask && s.Nobody {
@@ -75,7 +64,7 @@ func judgeEffect(s Situation) Verdict {
 	case agent.EffectRun:
 		return Ask
 	}
-	if s.Tainted || s.Nobody && s.Rule != RuleAllow {
+	if s.Tainted || s.Nobody && s.Rule != agent.RuleAllow {
 		return Ask
 	}
 	return Allow

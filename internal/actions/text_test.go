@@ -21,7 +21,7 @@ func TestJudge(t *testing.T) {
 	tests := []struct {
 		name   string
 		effect agent.Effect
-		rule   actions.Rule
+		rule   agent.Rule
 		weigh  bool
 		// clean, tainted, nobody there and clean, nobody there and tainted
 		want [4]actions.Verdict
@@ -31,13 +31,13 @@ func TestJudge(t *testing.T) {
 		{"own and weighty", agent.EffectOwn, "", true, [4]actions.Verdict{allow, ask, refuse, refuse}},
 		{"out", agent.EffectOut, "", false, [4]actions.Verdict{allow, ask, refuse, refuse}},
 		{"run", agent.EffectRun, "", false, [4]actions.Verdict{ask, ask, refuse, refuse}},
-		{"read, ruled ask", agent.EffectRead, actions.RuleAsk, false, [4]actions.Verdict{allow, allow, allow, allow}},
-		{"own, ruled ask", agent.EffectOwn, actions.RuleAsk, false, [4]actions.Verdict{ask, ask, refuse, refuse}},
-		{"out, ruled ask", agent.EffectOut, actions.RuleAsk, false, [4]actions.Verdict{ask, ask, refuse, refuse}},
-		{"out, ruled allow", agent.EffectOut, actions.RuleAllow, false, [4]actions.Verdict{allow, ask, allow, refuse}},
-		{"run, ruled allow", agent.EffectRun, actions.RuleAllow, false, [4]actions.Verdict{ask, ask, refuse, refuse}},
-		{"own and weighty, ruled allow", agent.EffectOwn, actions.RuleAllow, true, [4]actions.Verdict{allow, ask, refuse, refuse}},
-		{"read, ruled deny", agent.EffectRead, actions.RuleDeny, false, [4]actions.Verdict{refuse, refuse, refuse, refuse}},
+		{"read, ruled ask", agent.EffectRead, agent.RuleAsk, false, [4]actions.Verdict{allow, allow, allow, allow}},
+		{"own, ruled ask", agent.EffectOwn, agent.RuleAsk, false, [4]actions.Verdict{ask, ask, refuse, refuse}},
+		{"out, ruled ask", agent.EffectOut, agent.RuleAsk, false, [4]actions.Verdict{ask, ask, refuse, refuse}},
+		{"out, ruled allow", agent.EffectOut, agent.RuleAllow, false, [4]actions.Verdict{allow, ask, allow, refuse}},
+		{"run, ruled allow", agent.EffectRun, agent.RuleAllow, false, [4]actions.Verdict{ask, ask, refuse, refuse}},
+		{"own and weighty, ruled allow", agent.EffectOwn, agent.RuleAllow, true, [4]actions.Verdict{allow, ask, refuse, refuse}},
+		{"read, ruled deny", agent.EffectRead, agent.RuleDeny, false, [4]actions.Verdict{refuse, refuse, refuse, refuse}},
 		{"an effect that nobody knows", agent.Effect("new"), "", false, [4]actions.Verdict{allow, ask, refuse, refuse}},
 	}
 	for _, tt := range tests {

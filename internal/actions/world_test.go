@@ -42,6 +42,7 @@ type world struct {
 	call  call
 	who   actions.Who // whose turn it is
 	files []agent.File
+	rules map[string]agent.Rule // of tools
 
 	mu     sync.Mutex
 	now    time.Time
@@ -70,7 +71,7 @@ func (w *world) proposal() agent.Proposal {
 	ask := func(context.Context) (string, error) { return c.Ask, nil }
 	return agent.Proposal{
 		Ask:  ask,
-		Tool: c.Tool, Effect: c.Effect, Taint: c.Origins,
+		Tool: c.Tool, Rule: w.rules[c.Tool], Effect: c.Effect, Taint: c.Origins,
 		Weighty: func(nobody bool) bool { return c.Weighty || nobody && c.WeightyAlone },
 		Files:   func(context.Context) ([]agent.File, error) { return w.files, nil },
 		Call:    agent.Call{ID: c.ID, Args: []byte(c.Args), Person: channels.Person{IDs: w.who.IDs, Name: w.who.Name}},
@@ -169,7 +170,7 @@ func withSelf(w *world) {
 }
 
 func withAsk(w *world) {
-	w.o.Rules = map[string]actions.Rule{"web_fetch": actions.RuleAsk}
+	w.rules = map[string]agent.Rule{"web_fetch": agent.RuleAsk}
 	w.call.Origins = nil
 }
 

@@ -117,6 +117,7 @@ func (d *Daemon) buildAgent() (*agent.Agent, error) {
 	o.More = d.lent.Tools
 	o.Missing = d.missingTools
 	o.Index = toolbox.Index{}
+	o.Permit = d.usualPermit
 	ag, err := agent.New(d.models.Main, offered, o)
 	if err != nil {
 		return nil, fmt.Errorf("app: %w", err)
@@ -175,9 +176,9 @@ func LoadConfig(o config.Options) (*config.Config, config.Source, error) {
 	return config.Load(o)
 }
 
-// buildTools makes the tools that the configuration allows. It logs the names that
-// nothing offers: those of built-in tools were checked with the configuration, but
-// only now is it known what else there is.
+// buildTools makes the built-in tools that can work here. It logs the names that nothing
+// offers: those of built-in tools were checked with the configuration, but only now is it
+// known what else there is.
 func (d *Daemon) buildTools() ([]agent.Tool, error) {
 	search, err := d.search()
 	if err != nil {
@@ -198,17 +199,12 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("app: %w", err)
 	}
-	list, missing := box.Allowed(d.cfg.Agent.Tools.Names())
-	missing = slices.DeleteFunc(missing, d.mayCome)
-	list = slices.DeleteFunc(list, func(t agent.Tool) bool { return !d.mayOffer(t.Spec().Name) })
+	list, _ := box.Allowed(nil) // what a turn may use of them, its permit says
 	d.tellMissing(box)
 	for name, why := range box.Off(d.cfg.Agent.Tools.Names()) {
 		d.log.Warn("agent.tools names a tool that is off, so the model is not offered it", "tool", name, "why", why)
 	}
-	if len(missing) > 0 {
-		d.log.Warn("agent.tools names tools that do not exist here, so the model is not offered them: correct the names, or remove them", "tools", missing)
-	}
-	d.lent = box.Lend(d.sources(), toolbox.LendOptions{May: d.mayOffer, Wrap: d.counting, Log: d.log})
+	d.lent = box.Lend(d.sources(), toolbox.LendOptions{Wrap: d.counting, Log: d.log})
 	for i, t := range list {
 		list[i] = d.counting(t)
 	}
@@ -218,14 +214,6 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 // mayCome reports whether a source may have the tool of that name some day.
 func (d *Daemon) mayCome(name string) bool {
 	return d.cfg.Skills.Dir != "" && slices.Contains(skills.Names(), name)
-}
-
-// mayOffer reports whether the configuration offers the tool of that name.
-func (d *Daemon) mayOffer(name string) bool { return offers(d.cfg, name) }
-
-func offers(cfg *config.Config, name string) bool {
-	names := cfg.Agent.Tools.Names()
-	return (names == nil || slices.Contains(names, name)) && cfg.Agent.Tools.Rules()[name] != config.ToolDeny
 }
 
 // counting is t, counted.

@@ -113,6 +113,7 @@ type Daemon struct {
 	health    *health.Watch
 	models    *llm.Models
 	personas  *personas.Set
+	toolRules atomic.Pointer[toolRules]
 	mcp       *mcp.Pool  // nil: no server of tools is configured
 	launch    mcp.Launch // of their programs; nil: they are children
 	lent      *toolbox.Lent
@@ -306,6 +307,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	d.reminders = d.newReminders()
 	d.ongoing = d.newOngoing()
 	d.personas = d.newPersonas()
+	d.toolRules.Store(newToolRules(d.cfg))
 	d.openMCP()
 	d.warnOfGround()
 	if d.agent, err = d.buildAgent(); err != nil {
@@ -349,7 +351,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		},
 		About: gateway.About{Version: d.opts.Version, Model: d.models.Main.Name(), OneModel: d.models.Other == nil, Models: d.choices},
 		Queue: gateway.Mode(d.cfg.Queue.Mode), Reset: resetOf(d.cfg.Sessions.Reset),
-		Actions: d.book, Rules: d.rules(d.cfg), Count: d.countTurn, Usage: d.saidUsage, People: d.people, Connections: people.NewConnections(d.people), Gate: d.gate, Known: d.known(), NameOf: d.nameOf, Memory: people.Memory{Facts: d.store, People: d.people}, Agents: d.personas, Heartbeats: d.beats, Reminders: d.reminders, Commands: running{d.ongoing}, Routes: routesOf(d.cfg), Events: d.events,
+		Actions: d.book, Rules: d.rules(d.cfg), Count: d.countTurn, Usage: d.saidUsage, People: d.people, Connections: people.NewConnections(d.people), Gate: d.gate, Known: d.known(), NameOf: d.nameOf, Memory: people.Memory{Facts: d.store, People: d.people}, Agents: d.personas, Permit: d.permitOf, Heartbeats: d.beats, Reminders: d.reminders, Commands: running{d.ongoing}, Routes: routesOf(d.cfg), Events: d.events,
 		Media: d.files, Listener: listening,
 		Pager:   pager{d.files, d.foreign},
 		Kept:    d.files,

@@ -12,13 +12,8 @@ import (
 
 // newBook makes the book of what needs a yes, as the configuration says.
 func (d *Daemon) newBook() *actions.Book {
-	rules := map[string]actions.Rule{}
-	addMCPRules(d.cfg, rules)
-	for name, rule := range d.cfg.Agent.Tools.Rules() {
-		rules[name] = actions.Rule(rule)
-	}
 	return actions.New(d.store, actions.Options{
-		Rules: rules, Approvers: d.cfg.Approvals.Approvers, Self: d.cfg.Approvals.Approve == config.ApproveSelf,
+		Approvers: d.cfg.Approvals.Approvers, Self: d.cfg.Approvals.Approve == config.ApproveSelf,
 		Zone: zoneOf(d.cfg.Agent.TimeZone), Log: d.log,
 		Tell: func(e actions.Event) {
 			d.events.Publish(stream.Event{Event: stream.ApprovalChange, At: time.Now(), Key: e.Chat, ID: e.ID, Turn: e.Turn, Tool: e.Tool, Why: string(e.State)})

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"dragoman/agent"
@@ -12,7 +11,6 @@ import (
 	"dragoman/agent/skills"
 	"dragoman/agent/toolbox"
 	"dragoman/agent/tools"
-	"dragoman/internal/actions"
 	"dragoman/internal/api"
 	"dragoman/internal/config"
 )
@@ -20,15 +18,12 @@ import (
 // homesName is the folder with HOME of each program that is a server of tools.
 const homesName = "mcp"
 
-// others names the tools of a server that have no rule of their own.
-const others = "*"
-
 // openMCP makes the pool of servers of tools; there is none without one in the configuration.
 // It starts none of them.
 func (d *Daemon) openMCP() {
 	var servers []mcp.Server
 	for _, name := range d.cfg.EnabledMCP() {
-		if d.mayOfferAny(name) {
+		if mayHaveAny(d.cfg, name) {
 			servers = append(servers, serverOf(name, d.cfg.MCP.Servers[name]))
 		}
 	}
@@ -40,12 +35,6 @@ func (d *Daemon) openMCP() {
 		Version: d.opts.Version, Home: d.state.File(homesName), Launch: d.launch, Hold: d.store.Hold, Public: tools.Public, Logger: d.log,
 	})
 	d.onClose("the servers of tools", d.mcp.Close)
-}
-
-// mayOfferAny reports whether agent.tools leaves a tool of that server.
-func (d *Daemon) mayOfferAny(server string) bool {
-	names := d.cfg.Agent.Tools.Names()
-	return names == nil || slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, server+"__") })
 }
 
 func serverOf(name string, c config.MCPServer) mcp.Server {
@@ -73,29 +62,6 @@ func serverOf(name string, c config.MCPServer) mcp.Server {
 		s.Effects[own] = agent.Effect(effect)
 	}
 	return s
-}
-
-// ruleOf is what the configuration of a server says about its tool of that name.
-func ruleOf(c config.MCPServer, own string) string {
-	for _, name := range []string{own, others} {
-		if rule := c.Tools[name]; rule != "" {
-			return rule
-		}
-	}
-	return config.ToolAsk
-}
-
-// addMCPRules adds the rules of servers for their tools, by the names that the model knows.
-func addMCPRules(cfg *config.Config, rules map[string]actions.Rule) {
-	for _, name := range cfg.EnabledMCP() {
-		c := cfg.MCP.Servers[name]
-		rules[name+"__"+others] = actions.Rule(ruleOf(c, others))
-		for own, rule := range c.Tools {
-			if own != others {
-				rules[mcp.ToolName(name, own)] = actions.Rule(rule)
-			}
-		}
-	}
 }
 
 // sources are what lends tools beside the built-in ones.

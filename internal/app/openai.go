@@ -91,4 +91,7 @@ func (g givenTurns) Given(ctx context.Context, t agent.Turn) (agent.Result, erro
 }
 
 // Has implements [openai.Turns].
-func (g givenTurns) Has(tool string) bool { return g.agent.Has(tool) }
+func (g givenTurns) Has(tool string) bool {
+	p := g.permitOf(gateway.TurnProgram, channels.Key{}, "")
+	return g.agent.Has(tool) && (p == nil || p.Rule(tool) != agent.RuleDeny)
+}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"slices"
+	"strings"
 
 	"dragoman/agent"
 	"dragoman/agent/toolbox"
@@ -19,26 +20,43 @@ func (d *Daemon) newPersonas() *personas.Set {
 func planOf(cfg *config.Config) (p personas.Plan) {
 	for name, c := range cfg.Agents {
 		p.Personas = append(p.Personas, personas.Source{
-			Persona: agent.Persona{Name: name, System: c.Prompt, Model: c.Model, Tools: c.Tools, OwnMemory: c.Memory == config.OwnMemory},
+			Persona: agent.Persona{Name: name, System: c.Prompt, Model: c.Model, Tools: exactly(c.Tools), OwnMemory: c.Memory == config.OwnMemory},
 			File:    c.File,
 		})
 	}
 	p.Bound = cfg.Bound
-	p.Any = len(cfg.Bind) > 0
+	p.Any = slices.ContainsFunc(cfg.Bind, func(b config.Bind) bool { return len(b.Agent) > 0 })
 	return p
 }
 
-// tellMissing logs the tools that personas name and nothing offers: only now is it known what
+// exactly are the names of a list; nil for all that its rules leave, which the permit of a
+// turn knows.
+func exactly(list config.ToolList) []string {
+	if slices.ContainsFunc(list, func(name string) bool { return strings.HasSuffix(name, others) }) {
+		return nil
+	}
+	return list.Names()
+}
+
+// tellMissing logs the tools that lists name and nothing offers: only now is it known what
 // there is beside the built-in ones.
 func (d *Daemon) tellMissing(box *toolbox.Toolbox) {
+	if missing := d.missingOf(box, d.cfg.Agent.Tools); len(missing) > 0 {
+		d.log.Warn("agent.tools names tools that do not exist here, so the model is not offered them: correct the names, or remove them", "tools", missing)
+	}
 	for name, p := range d.cfg.Agents {
-		if p.Tools == nil {
-			continue
-		}
-		_, missing := box.Allowed(p.Tools)
-		missing = slices.DeleteFunc(missing, d.mayCome)
+		missing := d.missingOf(box, p.Tools)
 		if len(missing) > 0 {
 			d.log.Warn("a persona names tools that do not exist here, so the model is not offered them: correct the names, or remove them", "agent", name, "tools", missing)
 		}
 	}
+}
+
+// missingOf are the names of list that no tool has. A name with a star may stand for none.
+func (d *Daemon) missingOf(box *toolbox.Toolbox, list config.ToolList) []string {
+	if list.Names() == nil {
+		return nil
+	}
+	_, missing := box.Allowed(list)
+	return slices.DeleteFunc(missing, func(name string) bool { return d.mayCome(name) || strings.HasSuffix(name, others) })
 }

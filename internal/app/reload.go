@@ -55,7 +55,7 @@ func (d *Daemon) reloadOthers(ctx context.Context) {
 }
 
 // reload applies the settings that need no restart: allow lists, prompts and models
-// of channels, personas, limits, summaries, the log level, jobs and hooks. A configuration with
+// of channels, personas, rules for tools, limits, summaries, the log level, jobs and hooks. A configuration with
 // problems changes nothing.
 func (d *Daemon) reload(ctx context.Context) {
 	if d.opts.Reload == nil {
@@ -93,7 +93,11 @@ func (d *Daemon) reload(ctx context.Context) {
 		now.Channels[name] = ch
 	}
 	now.Agents, now.Bind = cfg.Agents, cfg.Bind
+	now.Agent.Tools, now.Agent.ToolsIn = cfg.Agent.Tools, cfg.Agent.ToolsIn
 	d.personas.Replace(planOf(cfg))
+	rules := *cfg
+	rules.MCP = d.cfg.MCP // whose servers are those of the start
+	d.toolRules.Store(newToolRules(&rules))
 	if err := d.beats.replace(cfg); err != nil {
 		d.log.Error("reload: the jobs were not changed", "err", err)
 	}
@@ -112,13 +116,16 @@ func (d *Daemon) reload(ctx context.Context) {
 	d.current.Store(&now)
 	d.gateway.OfferCommands()
 	d.gateway.Revive()
-	d.log.Info("reloaded: allow lists, prompts and models of channels, personas, limits, summaries, jobs, hooks, incoming webhooks and log level")
+	d.log.Info("reloaded: allow lists, prompts and models of channels, personas, rules for tools, limits, summaries, jobs, hooks, incoming webhooks and log level")
 	if node, shares := d.peers.(interface{ Configured(hash string) }); shares {
 		node.Configured(now.Fingerprint())
 	}
 	was := *d.cfg
 	was.Summary = now.Summary
-	rest := config.Changed(&was, cfg, "log.level", "limits", "agents", "bind", "heartbeat", "hooks", "incoming_webhooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts", "channels.*.models")
+	rest := config.Changed(&was, cfg, "log.level", "limits", "agents", "bind", "agent.tools", "agent.tools_in.*", "heartbeat", "hooks", "incoming_webhooks", "channels.*.allow", "channels.*.system_prompt", "channels.*.prompts", "channels.*.models")
+	if d.lacksServers(cfg) {
+		rest = append(rest, "agent.tools")
+	}
 	d.restart.Store(&rest)
 	if len(rest) > 0 {
 		d.log.Warn("these settings changed and need a restart", "settings", strings.Join(rest, ", "))

@@ -77,6 +77,7 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 	}
 	t.Steer = r.steer
 	t.Guard = r.guard(t.History)
+	t.Permit = r.permit(t.History.Settings)
 	r.history = t.History
 	notes, err := r.g.jobNotes(ctx, r.claim.Key, t.History, r.rows[len(r.rows)-1].Seq)
 	if err != nil {
@@ -95,6 +96,7 @@ func (r *run) asJob(ctx context.Context, t *agent.Turn, newest *channels.Inbound
 		return &storeError{err}
 	}
 	t.Guard = r.guard(sessions.History{})
+	t.Permit = r.permit(t.History.Settings)
 	t.Operator = true
 	t.Job = true
 	if r.job.reminder == "" {

@@ -10,7 +10,6 @@ import (
 
 	"dragoman/agent"
 	"dragoman/channels"
-	"dragoman/internal/actions"
 	"dragoman/sessions"
 )
 
@@ -286,7 +285,7 @@ func TestMessagesBehindAQuestion(t *testing.T) {
 func TestTheQuestionShowsTheDecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startAsking(t, func(a *asking) {
-			a.o.Rules = map[string]actions.Rule{"mail": actions.RuleAsk}
+			a.c.rule = agent.RuleAsk
 			a.c.taint = nil
 		})
 		a.say("1", "go")
@@ -371,7 +370,7 @@ func TestWithoutApprovals(t *testing.T) {
 func TestOnlyApproversRevoke(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startAsking(t, func(a *asking) {
-			a.o.Rules = map[string]actions.Rule{"mail": actions.RuleAsk}
+			a.c.rule = agent.RuleAsk
 			a.o.Approvers = []string{"net:2", "other:+15550000001"}
 			a.c.taint = nil
 		})

@@ -26,6 +26,7 @@ import (
 type caller struct {
 	calls []sessions.ToolCall
 	taint []sessions.Origin
+	rule  agent.Rule
 	// effect is that of the calls; EffectOut if it is not set.
 	effect agent.Effect
 	// crash, if not "", ends the process in a turn, once: at "proposed" or "used".
@@ -64,7 +65,7 @@ func (c *caller) run(ctx context.Context, t agent.Turn) (string, error) {
 		result := "interrupted"
 		if !started[call.ID] {
 			d, err := t.Guard.Decide(ctx, agent.Proposal{
-				Call: agent.Call{ID: call.ID, Args: []byte(call.Arguments), Person: t.Person}, Tool: call.Name, Effect: cmp.Or(c.effect, agent.EffectOut), Taint: c.taint, Turn: t.ID,
+				Call: agent.Call{ID: call.ID, Args: []byte(call.Arguments), Person: t.Person}, Tool: call.Name, Rule: c.rule, Effect: cmp.Or(c.effect, agent.EffectOut), Taint: c.taint, Turn: t.ID,
 			})
 			switch {
 			case err != nil:

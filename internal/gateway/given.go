@@ -97,6 +97,9 @@ func (g *Gateway) GivenCounts(ctx context.Context, t agent.Turn, messages []sess
 
 func (g *Gateway) runGiven(ctx context.Context, t agent.Turn) (res agent.Result, err error) {
 	defer recoverTo(&err, "turn "+t.ID)
+	if g.opts.Permit != nil {
+		t.Permit = g.opts.Permit(TurnProgram, t.Key, t.History.Settings.Agent)
+	}
 	t.Guard = agent.Unguarded
 	if g.opts.Actions != nil {
 		t.Guard = g.opts.Actions.Guard(actions.Turn{ID: t.ID, Chat: t.Key, Nobody: true})

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/actions"
 	"dragoman/internal/admission"
@@ -88,6 +89,10 @@ type Options struct {
 	NameOf func(ctx context.Context, channel string, p channels.Person) string
 	// Agents are the personas. Nil: there are none.
 	Agents Agents
+	// Permit returns what counts for the tools of a turn of that kind in a chat, answered by
+	// that persona ("": none); nil if all may be used. Turns for which the same counts share
+	// one. Nil: all may be used everywhere.
+	Permit func(kind TurnKind, chat channels.Key, persona string) *agent.Permit
 	// Heartbeats are the configured jobs. Nil: there are none.
 	Heartbeats Heartbeats
 	// Reminders are what commands show and change. Nil: there are none.
