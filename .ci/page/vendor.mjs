@@ -31,9 +31,9 @@ const languages = `bash c cpp css diff dockerfile go ini java javascript json ma
   shell sql typescript xml yaml`.split(/\s+/);
 
 /** A module of several packages, with a line that says which. */
-async function bundle(about, contents) {
+async function bundle(about, contents, more = {}) {
   const made = await build({
-    stdin: { resolveDir: installed, contents },
+    stdin: { resolveDir: installed, contents }, ...more,
     bundle: true, minify: true, format: "esm", target: "es2022", legalComments: "none", write: false,
     banner: { js: `/* ${about}: see LICENSES.txt */` },
   });
@@ -62,6 +62,26 @@ const highlighter = `
   export const named = ${JSON.stringify(callings())};
   export const within = ${JSON.stringify(within)};`;
 
+/** Temml as far as the page uses it: from a formula to its tree. What draws, reads the page for formulas and writes markup is left out. */
+const temml = `
+  import Settings from "temml/src/Settings.js";
+  import Style from "temml/src/Style.js";
+  import buildMathML from "temml/src/buildMathML.js";
+  import { StyleLevel } from "temml/src/constants.js";
+  import parseTree from "temml/src/parseTree.js";
+  function __renderToMathMLTree(expression, options) {
+    const settings = new Settings(options);
+    const level = settings.displayMode ? StyleLevel.DISPLAY : StyleLevel.TEXT;
+    return buildMathML(parseTree(expression, settings), expression, new Style({ level, maxSize: settings.maxSize }), settings);
+  }
+  export default { __renderToMathMLTree };`;
+
+/** Commands that lead somewhere, load something or set attributes: Temml refuses them in a formula that nobody trusts. */
+const untrusted = {
+  name: "untrusted",
+  setup: (b) => b.onLoad({ filter: /temml\/src\/functions\/(href|html|includegraphics)\.js$/ }, () => ({ contents: "" })),
+};
+
 const colours = await Promise.all(languages.map(async (name) => [
   `vendor/languages/${name}.js`, await bundle("highlight.js 11.12.0 (BSD-3-Clause)", `export { default } from "highlight.js/lib/languages/${name}";`),
 ]));
@@ -71,7 +91,7 @@ const files = {
   ...Object.fromEntries(colours),
   "vendor/preact.js": await bundle("preact 11.2.0 with hooks (MIT) and htm 3.1.1 (Apache-2.0)", preact),
   "vendor/highlight.js": await bundle("highlight.js 11.12.0 (BSD-3-Clause)", highlighter),
-  "vendor/temml.js": `/* temml 0.13.5 (MIT): see LICENSES.txt */\n${read("temml/dist/temml.min.js").trim()}\nexport default temml;\n`,
+  "vendor/temml.js": await bundle("temml 0.13.5 (MIT), a part of it", temml, { charset: "utf8", plugins: [untrusted] }),
   "vendor/LICENSES.txt": [
     title("preact.js: Preact and its hooks") + read("preact/LICENSE"),
     title("preact.js: htm") + read("htm/LICENSE"),
