@@ -1,5 +1,7 @@
 // The days between the messages of a conversation, and where the new ones begin.
 
+/** @typedef {import("./turns.js").Entry} Entry */
+
 // dated puts a mark before each day, and one before what is new.
 /**
  * @param {Entry[]} entries
