@@ -1,4 +1,5 @@
 // Bars: which days there are, and how rows become parts.
+import "./unpack.mjs";
 import assert from "node:assert/strict";
 import path from "node:path";
 import test from "node:test";

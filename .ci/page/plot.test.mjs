@@ -1,7 +1,9 @@
 // Plots: what is drawn of values, and where they begin.
+import "./unpack.mjs";
 import assert from "node:assert/strict";
 import test from "node:test";
-import { leading, line, nice } from "../../internal/console/app/js/plot.js";
+
+const { leading, line, nice } = await import("../../internal/console/app/js/plot.js");
 
 test("a plot begins with what was measured first", () => {
   assert.equal(leading([null, null, 3, null, 4]), 2);

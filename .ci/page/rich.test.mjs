@@ -1,5 +1,6 @@
 // Colours of code and formulas: what the libraries give becomes nodes, and nothing is lost.
 import "./dom.mjs";
+import "./unpack.mjs";
 import assert from "node:assert/strict";
 import path from "node:path";
 import test from "node:test";

@@ -1,8 +1,10 @@
 // Makes the files in internal/console/app that others wrote: those in vendor, and icons.svg, from the
 // packages of package.json. Run: .ci/npm page && node .ci/page/vendor.mjs
+// Those in vendor are kept compressed, as the daemon sends them: nobody edits them.
 // With --check it writes nothing and fails if a file is not what it would write.
 import fs from "node:fs";
 import path from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { createRequire } from "node:module";
 
 const root = path.join(import.meta.dirname, "../..");
@@ -102,12 +104,24 @@ const files = {
   "icons.svg": `<svg xmlns="http://www.w3.org/2000/svg">\n<!-- ${icons.length} shapes of Lucide 1.62.0 (ISC, MIT): see vendor/LICENSES.txt -->\n`
     + `${icons.map(symbol).join("\n")}\n</svg>\n`,
 };
+
+/** Where a file is kept. */
+const placeOf = (name) => path.join(app, name.startsWith("vendor/") ? `${name}.gz` : name);
+
+/** The text of a file as it is kept, or "". A zlib of another version packs other bytes, so only texts are compared. */
+function kept(file) {
+  if (!fs.existsSync(file)) return "";
+  const bytes = fs.readFileSync(file);
+  return (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString();
+}
+
 for (const [name, text] of Object.entries(files)) {
-  const file = path.join(app, name);
+  const file = placeOf(name);
+  if (kept(file) === text) continue;
   if (!process.argv.includes("--check")) {
     fs.mkdirSync(path.dirname(file), { recursive: true });
-    fs.writeFileSync(file, text);
-  } else if (!fs.existsSync(file) || fs.readFileSync(file, "utf8") !== text) {
+    fs.writeFileSync(file, file.endsWith(".gz") ? gzipSync(text, { level: 9 }) : text);
+  } else {
     console.error(`vendor: ${name} is not what .ci/page/vendor.mjs makes`);
     process.exitCode = 1;
   }

@@ -7,6 +7,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -20,6 +21,8 @@ import (
 	"dragoman/internal/web"
 )
 
+// appFiles are the page's files. Those of others are kept compressed (vendor.md).
+//
 //go:embed app
 var appFiles embed.FS
 
@@ -70,9 +73,14 @@ func newApp(files fs.FS) *app {
 	a := &app{files: files, assets: map[string]func() *packed{}, pages: map[string]func() *packed{}}
 	h := sha256.New()
 	for _, name := range a.names() {
-		_, _ = fmt.Fprintf(h, "%s\n%x\n", name, sha256.Sum256(a.read(name))) // a hash never fails
+		body, zipped := a.stored(name)
+		_, _ = fmt.Fprintf(h, "%s\n%x\n", name, sha256.Sum256(body)) // a hash never fails
 		a.assets[name] = sync.OnceValue(func() *packed {
-			return pack(kinds[path.Ext(name)], func() []byte { return a.sent(name) })
+			plain := func() []byte { return a.sent(name) }
+			if zipped {
+				return &packed{kinds[path.Ext(name)], plain, body}
+			}
+			return pack(kinds[path.Ext(name)], plain)
 		})
 	}
 	a.version = hex.EncodeToString(h.Sum(nil)[:6])
@@ -89,8 +97,9 @@ func newApp(files fs.FS) *app {
 func (a *app) names() []string {
 	var names []string
 	err := fs.WalkDir(a.files, "app", func(name string, entry fs.DirEntry, err error) error {
+		name = strings.TrimSuffix(strings.TrimPrefix(name, "app/"), ".gz")
 		if _, served := kinds[path.Ext(name)]; served && err == nil && !entry.IsDir() {
-			names = append(names, strings.TrimPrefix(name, "app/"))
+			names = append(names, name)
 		}
 		return err
 	})
@@ -100,11 +109,32 @@ func (a *app) names() []string {
 	return names
 }
 
-// read returns a file that is known to exist.
-func (a *app) read(name string) []byte {
+// stored returns a file that is known to exist as it is in the binary, and whether that is
+// compressed.
+func (a *app) stored(name string) (body []byte, zipped bool) {
 	body, err := fs.ReadFile(a.files, "app/"+name)
 	if err != nil {
+		zipped = true
+		body, err = fs.ReadFile(a.files, "app/"+name+".gz")
+	}
+	if err != nil {
 		panic(fmt.Sprintf("console: embedded file: %v", err))
+	}
+	return body, zipped
+}
+
+// read returns a file that is known to exist.
+func (a *app) read(name string) []byte {
+	body, zipped := a.stored(name)
+	if !zipped {
+		return body
+	}
+	r, err := gzip.NewReader(bytes.NewReader(body))
+	if err == nil {
+		body, err = io.ReadAll(r)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("console: unpack %s: %v", name, err)) // TestAppFiles unpacks each
 	}
 	return body
 }

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"io"
 	"net/http"
@@ -28,6 +29,31 @@ func unpacked(t *testing.T, from *httptest.ResponseRecorder) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// vendored are the files of others by their names, unpacked. They are there only compressed.
+func vendored(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir("app/vendor", func(name string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasSuffix(name, ".d.ts") {
+			return err
+		}
+		body, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		name, zipped := strings.CutSuffix(filepath.ToSlash(name), ".gz")
+		if !zipped {
+			t.Errorf("%s is there and not compressed: run node .ci/page/vendor.mjs", name)
+		}
+		found[strings.TrimPrefix(name, "app/")] = unpacked(t, &httptest.ResponseRecorder{Body: bytes.NewBuffer(body)})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 // The address of a view, known or not, answers with the page, which names every file that it
@@ -65,16 +91,25 @@ func TestApp(t *testing.T) {
 // Each file comes with its type, compressed or not, and is not sent twice.
 func TestAppFiles(t *testing.T) {
 	c := open(t, "")
-	for name, kind := range map[string]string{
+	kinds := map[string]string{
 		"js/main.js": "text/javascript; charset=utf-8", "css/base.css": "text/css; charset=utf-8", "icons.svg": "image/svg+xml",
 		"index.html": "text/html; charset=utf-8", "vendor/LICENSES.txt": "text/plain; charset=utf-8",
-	} {
-		plain := ask(c, "GET", "/app/"+name, nil)
-		source, err := os.ReadFile("app/" + name)
-		if err != nil {
-			t.Fatal(err)
+	}
+	for name := range vendored(t) {
+		if strings.HasSuffix(name, ".js") {
+			kinds[name] = "text/javascript; charset=utf-8"
 		}
-		want := string(source)
+	}
+	for name, kind := range kinds {
+		plain := ask(c, "GET", "/app/"+name, nil)
+		want := vendored(t)[name]
+		if want == "" {
+			source, err := os.ReadFile("app/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = string(source)
+		}
 		if strings.HasSuffix(name, "main.js") || strings.HasSuffix(name, ".css") {
 			want = plain.Body.String() // without comments: see TestComments
 		}
@@ -162,6 +197,9 @@ func TestModules(t *testing.T) {
 				file = strings.TrimSuffix(file, "js") + "d.ts"
 			}
 			file = strings.ReplaceAll(file, "${name}", "go") // each has the same form
+			if strings.Contains(file, "/vendor/") {
+				file += ".gz"
+			}
 			if _, err := os.Stat(file); !strings.HasPrefix(m[1], ".") || err != nil {
 				t.Errorf("%s imports %q, want the relative address of a file", name, m[1])
 			}
