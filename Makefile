@@ -95,11 +95,11 @@ test-page:
 	@set -o pipefail; DRAGOMAN_PAGE=$(CURDIR)/.cache/page DRAGOMAN_NEED_ALL=1 \
 		go test -json -count=1 -timeout 10m -run 'TestWalk' ./internal/story | go run ./.ci/summary
 
-## bench-page: measure the page in a browser: large stores, pieces of an answer, a tab with 1,000 answers
+## bench-page: measure the page in a browser: first paint, large stores, pieces of an answer, a tab with 1,000 answers
 bench-page:
 	@.ci/need chromium npm
 	@.ci/npm page
-	DRAGOMAN_BENCH=1 DRAGOMAN_PAGE=$(CURDIR)/.cache/page go test -count=1 -v -timeout 20m -run '^(TestWalkMany|TestBenchDelta|TestBenchTab)$$' ./internal/story
+	DRAGOMAN_BENCH=1 DRAGOMAN_PAGE=$(CURDIR)/.cache/page go test -count=1 -v -timeout 20m -run '^(TestWalkMany|TestBenchFirstPaint|TestBenchDelta|TestBenchTab)$$' ./internal/story
 
 ## pictures: make the pictures of the page in docs/images
 pictures:
