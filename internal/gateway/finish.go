@@ -225,7 +225,10 @@ func (r *run) replies(t sessions.Turn, text, outcome string) []sessions.Reply {
 	if r.live != nil {
 		_, list[0].Edit = r.live.current()
 	}
-	list = withFiles(list, sentFiles(r.id, t.Messages))
+	files := sentFiles(r.id, t.Messages)
+	if !r.asCaption(list, files) {
+		list = withFiles(list, files)
+	}
 	if say := r.g.summaries.Choice(r.history, r.historyAfter(t)); say != "" {
 		l.Kind = channels.KindNotice
 		list = append(list, r.g.split(l, r.claim.Key, r.g.SpellCommands(r.claim.Key, say), r.newest())...)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"unicode/utf16"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -65,6 +66,34 @@ func withFiles(answer, files []sessions.Reply) []sessions.Reply {
 		answer[i].Parts = len(answer)
 	}
 	return answer
+}
+
+// mostCaption is how many UTF-16 units an answer may have to be a caption. Telegram takes
+// 1,024, and a mark of a repeat may come before it.
+const mostCaption = 1000
+
+// asCaption makes a short answer the caption of the one picture that it brings, where people
+// would otherwise get two messages. Those who read from the store see both together anyway,
+// and the message of a preview cannot become a picture.
+func (r *run) asCaption(answer, files []sessions.Reply) bool {
+	if len(answer) != 1 || len(files) != 1 || files[0].As != channels.AttachmentImage || r.b == nil || r.mirrored() {
+		return false
+	}
+	first := &answer[0]
+	_, sends := r.b.Channel.(channels.Filer)
+	if !sends || first.Edit != "" || first.File != "" || first.Form != channels.FormMarkdown || len(utf16.Encode([]rune(first.Text))) > mostCaption {
+		return false
+	}
+	first.File = files[0].File
+	first.Kept = files[0].Kept
+	first.As = files[0].As
+	return true
+}
+
+// hasCaption reports whether the text of a message with the label l is the answer, which the
+// first part of an answer always has. A voice message says it.
+func hasCaption(l sessions.Label) bool {
+	return l.Kept != "" && l.As == channels.AttachmentImage && l.Part <= 1
 }
 
 // sayLost is added where a file was deleted before it was sent.

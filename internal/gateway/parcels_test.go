@@ -80,3 +80,57 @@ func TestAnswersSendFiles(t *testing.T) {
 		})
 	}
 }
+
+// A short answer is the caption of its one picture. If the network refuses the picture or it
+// was deleted, the answer is there all the same. Elsewhere, and for more, files follow.
+func TestCaptions(t *testing.T) {
+	cat := channels.Attachment{Kind: channels.AttachmentImage, Name: "cat.png", Bytes: 1234, File: "net_1/a.png"}
+	pdf := channels.Attachment{Kind: channels.AttachmentDocument, Name: "a.pdf", Bytes: 1234, File: "net_1/a.pdf"}
+	there := map[string]string{"net_1/a.png": "\x89PNG\r\n\x1a\n", "net_1/a.pdf": "%PDF-1.7"}
+	long := strings.Repeat("a cat ", 200)
+	for name, tt := range map[string]struct {
+		noFiles bool
+		kept    map[string]string
+		text    string
+		files   []channels.Attachment
+		want    []string
+	}{
+		"one picture":   {kept: there, text: "A **cat**.", files: []channels.Attachment{cat}, want: []string{"A **cat**. + image cat.png image/png, or A **cat**.\n\n[image cat.png]"}},
+		"deleted":       {text: "A cat.", files: []channels.Attachment{cat}, want: []string{"A cat.\n\n[image cat.png] (The file is no longer here.)"}},
+		"not taken":     {noFiles: true, kept: there, text: "A cat.", files: []channels.Attachment{cat}, want: []string{"A cat.", "[image cat.png, 1 kB]"}},
+		"a document":    {kept: there, text: "A cat.", files: []channels.Attachment{pdf}, want: []string{"A cat.", " + document a.pdf application/pdf, or [document a.pdf, 1 kB]"}},
+		"two pictures":  {kept: there, text: "Cats.", files: []channels.Attachment{cat, cat}, want: []string{"Cats.", " + image cat.png image/png, or [image cat.png, 1 kB]", " + image cat.png image/png, or [image cat.png, 1 kB]"}},
+		"a long answer": {kept: there, text: long, files: []channels.Attachment{cat}, want: []string{long, " + image cat.png image/png, or [image cat.png, 1 kB]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := start(t, func(w *world, b *gateway.Binding, o *gateway.Options) {
+					p := paged{w.net, 4000}
+					b.Channel = filing{p}
+					if tt.noFiles {
+						b.Channel = p
+					}
+					o.Kept = &shelf{files: tt.kept}
+					w.agent.run = func(context.Context, agent.Turn) (string, error) { return tt.text, nil }
+					w.agent.files = tt.files
+				})
+				w.say("1", "draw it")
+				time.Sleep(time.Minute) // of the bubble
+				synctest.Wait()
+				w.net.mu.Lock()
+				defer w.net.mu.Unlock()
+				var got []string
+				for _, m := range w.net.sent {
+					text := m.Text
+					if f := m.File; f != nil {
+						text += fmt.Sprintf(" + %s %s %s, or %s", f.Kind, f.Name, f.Type, f.Instead)
+					}
+					got = append(got, text)
+				}
+				if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", tt.want) {
+					t.Errorf("sent %q, want %q", got, tt.want)
+				}
+			})
+		})
+	}
+}

@@ -96,6 +96,8 @@ func (b *binding) asFile(o *channels.Outbound, l sessions.Label) {
 	_, able := b.Channel.(channels.Filer)
 	switch {
 	case !able:
+	case hasCaption(l):
+		o.File = &channels.File{Name: l.File, Kept: l.Kept, Kind: l.As, Instead: fmt.Sprintf("%s\n\n[%s %s]", o.Text, l.As, l.File)}
 	case l.Kept != "":
 		o.File = &channels.File{Name: l.File, Kept: l.Kept, Kind: l.As, Instead: o.Text}
 		o.Text = ""
