@@ -29,10 +29,13 @@ func listenedByRoot(*net.UnixConn) error { return Closed("there are units on Lin
 type Unit struct{}
 
 // OpenUnit finds none.
-func OpenUnit(string) *Unit { return nil }
+func OpenUnit(string, string) *Unit { return nil }
 
 // Exec runs nothing.
 func (*Unit) Exec(context.Context, Command) (Result, error) { return Result{}, Closed("no unit") }
+
+// Read runs nothing.
+func (*Unit) Read(context.Context, Program) (Printed, error) { return Printed{}, Closed("no unit") }
 
 // SelfTest says why commands cannot run here.
 func (*Unit) SelfTest(ctx context.Context, dir string) error { return SelfTest(ctx, dir) }

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"os"
 )
 
 // Sockets of the units in systemd/, below the folder of running services.
@@ -14,6 +15,8 @@ const (
 // Ground is where commands run.
 type Ground interface {
 	Exec(ctx context.Context, c Command) (Result, error)
+	// Read runs an installed program on a foreign file.
+	Read(ctx context.Context, p Program) (Printed, error)
 	// Where says which ground it is, for people.
 	Where() string
 }
@@ -23,6 +26,9 @@ type spaces struct{}
 
 // Exec implements Ground.
 func (spaces) Exec(ctx context.Context, c Command) (Result, error) { return Exec(ctx, c) }
+
+// Read implements Ground.
+func (spaces) Read(ctx context.Context, p Program) (Printed, error) { return Read(ctx, p) }
 
 // Where implements Ground.
 func (spaces) Where() string { return "in namespaces" }
@@ -38,9 +44,9 @@ func FindGround(ctx context.Context, state, workspace, socket string) (Ground, e
 	if err == nil {
 		return spaces{}, nil
 	}
-	unit := OpenUnit(socket)
+	unit := OpenUnit(socket, workspace)
 	if unit == nil {
-		return nil, err
+		return nil, withoutUnit(err)
 	}
 	unitErr := unit.SelfTest(ctx, workspace)
 	if unitErr == nil {
@@ -51,4 +57,13 @@ func FindGround(ctx context.Context, state, workspace, socket string) (Ground, e
 		return nil, unitErr
 	}
 	return nil, "the helper's unit: " + why
+}
+
+// withoutUnit is err for a daemon that could have a unit for commands: a service of systemd.
+func withoutUnit(err error) error {
+	why, is := errors.AsType[Closed](err)
+	if !is || os.Getenv("INVOCATION_ID") == "" || os.Geteuid() == 0 {
+		return err
+	}
+	return why + "; a unit for commands and PDFs is there for that: systemctl enable --now dragoman-exec.socket, then restart Dragoman"
 }

@@ -49,7 +49,8 @@
 // Where namespaces are closed, as in our own unit, the service manager starts a helper as
 // another user for each command ([Unit]) and for each server of tools ([StartServer]). The
 // helper of a command is bound by Landlock and the filter, and its unit bounds memory and
-// processes together. [FindGround] says which ground holds. All servers have one user, and
+// processes together. A program that reads a foreign file ([Unit.Read]) is such a command, in a
+// folder with that file alone. [FindGround] says which ground holds. All servers have one user, and
 // Landlock keeps each out of the others' folders and processes.
 //
 //	nothing listens, or somebody else  Closed; for a server ErrNoUnit

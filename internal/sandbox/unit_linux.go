@@ -28,24 +28,34 @@ import (
 // commands of one chat at a time. In it everybody may read and write; the state directory,
 // which others may not enter, keeps everybody else out.
 type Unit struct {
-	socket string
-	gate   gate
+	socket    string
+	workspace string // where programs read
+	gate      gate
+	reading   chan struct{} // one program that reads; others, and commands, wait for it
+	leftovers sync.Once
 }
 
 // errBusy is the error of a command while one of another chat runs.
 var errBusy = errors.New("a command of another chat runs; try again when it has ended")
 
-// OpenUnit finds the unit that listens at a socket; nil if nothing is there.
-func OpenUnit(socket string) *Unit {
+// OpenUnit finds the unit that listens at a socket, and sees a workspace; nil if nothing is
+// there.
+func OpenUnit(socket, workspace string) *Unit {
 	if info, err := os.Lstat(socket); err != nil || info.Mode()&fs.ModeSocket == 0 {
 		return nil
 	}
-	return &Unit{socket: socket}
+	return &Unit{socket: socket, workspace: workspace, reading: make(chan struct{}, 1)}
 }
 
 // Exec is [Exec] in the unit. The folder must lie in what the unit sees.
 func (u *Unit) Exec(ctx context.Context, c Command) (Result, error) {
 	return execute(ctx, c, func(ctx context.Context, out io.Writer, seconds int) (int, error) {
+		select {
+		case u.reading <- struct{}{}:
+			<-u.reading
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
 		return u.run(ctx, out, request{Line: c.Line, Dir: c.Dir, Seconds: seconds})
 	})
 }

@@ -33,7 +33,8 @@ const (
 func unitFor(t *testing.T, words ...string) (u *sandbox.Unit, work string, goesOn bool) {
 	t.Helper()
 	if socket := os.Getenv(unitSocket); socket != "" {
-		return sandbox.OpenUnit(socket), sharedFolder(t), true
+		work = sharedFolder(t)
+		return sandbox.OpenUnit(socket, filepath.Dir(filepath.Dir(work))), work, true
 	}
 	setpriv, err := exec.LookPath("setpriv")
 	if os.Geteuid() != 0 || err != nil {
@@ -235,6 +236,9 @@ func TestOneChatAtATimeInTheUnit(t *testing.T) {
 	}
 	if _, err := u.Exec(t.Context(), sandbox.Command{Line: "true", Dir: other}); err == nil || !strings.Contains(err.Error(), "another chat") {
 		t.Errorf("another chat's: %v", err)
+	}
+	if _, err := u.Read(t.Context(), sh("cat", "")); err == nil || !strings.Contains(err.Error(), "cannot be read now") {
+		t.Errorf("a program that reads meanwhile: %v", err)
 	}
 	if got, err := u.Exec(t.Context(), sandbox.Command{Line: "echo too", Dir: work}); got.Output != "too\n" || err != nil {
 		t.Errorf("the same chat's: %+v, %v", got, err)
