@@ -24,8 +24,14 @@ func RunChild() {
 // foreign lets children read what people sent.
 type foreign struct {
 	log *slog.Logger
-	// closed says why no program of others can be locked in here; "" if one can.
-	closed func() string
+	// ground is where programs of others are locked in; off, if not "", says why none can be.
+	ground func() (ground sandbox.Ground, off string)
+}
+
+// closed says why no program of others can be locked in here; "" if one can.
+func (f foreign) closed() string {
+	_, off := f.ground()
+	return off
 }
 
 // mostText leaves room for the line after a text that was cut.

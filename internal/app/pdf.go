@@ -35,7 +35,7 @@ var _ = feature(func(cfg *config.Config, d *Daemon) []api.Feature {
 		f.Says = "the daemon tests the sandbox in which pdftotext runs; dragoman status says how that went"
 		return []api.Feature{f}
 	default:
-		closed = testSpaces(os.TempDir())
+		_, closed = testReader(os.TempDir(), cfg.Workspace)
 	}
 	if closed != "" {
 		f.Says = "PDFs are kept and cannot be read: " + closed
@@ -55,23 +55,23 @@ const (
 // newForeign makes what reads foreign files. The sandbox is tested when somebody first
 // needs to know: most daemons never do.
 func (d *Daemon) newForeign() foreign {
-	return foreign{d.log, sync.OnceValue(func() string {
-		off := testSpaces(d.cfg.StateDir)
+	return foreign{d.log, sync.OnceValues(func() (sandbox.Ground, string) {
+		ground, off := testReader(d.cfg.StateDir, d.cfg.Workspace)
 		if off != "" {
 			d.log.Warn("PDFs cannot be read here: pdftotext runs only in the sandbox", "why", off)
 		}
-		return off
+		return ground, off
 	})}
 }
 
-// testSpaces says why programs cannot run in namespaces: it tries to escape to a folder below
-// dir.
-func testSpaces(dir string) string {
-	err := sandbox.SelfTest(context.Background(), dir) // it has a time limit of its own
+// testReader finds where programs can read foreign files, or says why they cannot: it tries to
+// escape to folders below state and the workspace.
+func testReader(state, workspace string) (ground sandbox.Ground, off string) {
+	ground, err := sandbox.FindGround(context.Background(), state, workspace, sandbox.ExecSocket) // it has time limits of its own
 	if err != nil {
-		return err.Error()
+		return nil, err.Error()
 	}
-	return ""
+	return ground, ""
 }
 
 // poppler runs programs of poppler-utils, locked in, each with so many seconds of the
@@ -79,10 +79,11 @@ func testSpaces(dir string) string {
 func (f foreign) poppler(seconds int, file func() io.Reader) documents.Poppler {
 	return func(ctx context.Context, name string, args []string, most int) (documents.Poppled, error) {
 		path := sandbox.Find(name)
-		if path == "" || f.closed() != "" {
+		ground, off := f.ground()
+		if path == "" || off != "" {
 			return documents.Poppled{}, sayNoPDF
 		}
-		got, err := sandbox.Read(ctx, sandbox.Program{Path: path, Args: args, In: &bounded{r: file(), left: documents.MostBytes}, Most: most, Seconds: seconds})
+		got, err := ground.Read(ctx, sandbox.Program{Path: path, Args: args, In: &bounded{r: file(), left: documents.MostBytes}, Most: most, Seconds: seconds})
 		return documents.Poppled{Out: got.Out, Said: got.Said, Code: got.Code}, err
 	}
 }
