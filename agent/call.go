@@ -103,14 +103,15 @@ func (r *run) startCall(ctx context.Context, g *errgroup.Group, c sessions.ToolC
 	return nil
 }
 
-// answerCall returns the result of call c, which means inner, and journals it.
+// answerCall returns the result of call c, which means inner, and journals it. One that
+// waits for the person has none.
 func (r *run) answerCall(ctx context.Context, c, inner sessions.ToolCall, d ruling) (sessions.Message, error) {
 	m := r.toolResult(inner, d.say) // people read whose result it is
 	m.Synthetic = !d.run
 	m.Failed = !d.run && d.say != sayInterrupted
 	if d.run {
-		o, err := r.execute(ctx, inner)
-		if err != nil {
+		o, waits, err := r.execute(ctx, inner)
+		if waits || err != nil {
 			return sessions.Message{}, err
 		}
 		m.Content = o.text
@@ -171,45 +172,6 @@ func (r *run) toolResult(c sessions.ToolCall, text string) sessions.Message {
 	m := sessions.Message{Role: sessions.RoleTool, Name: c.Name, ToolCallID: c.ID, Content: text}
 	r.stamp(&m)
 	return m
-}
-
-// execute journals that c starts, and runs it. Errors of the tool become text. An error
-// ends the turn.
-func (r *run) execute(ctx context.Context, c sessions.ToolCall) (o outcome, err error) {
-	if err := stopped(ctx); err != nil {
-		return o, err
-	}
-	if err := r.record(ctx, sessions.Step{Kind: sessions.StepToolStart, CallID: c.ID, Tool: c.Name}); err != nil {
-		return o, err
-	}
-	r.progress(Progress{Text: strings.Join(r.said, "\n\n"), Note: c.Name + " …"})
-	begun := time.Now()
-	patience := max(r.a.opts.ToolTimeout, r.kit.specs[c.Name].Patience)
-	tctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	o = r.a.runTool(tctx, r.kit.tools[c.Name], r.callOf(c))
-	r.logCall(tctx, c.Name, time.Since(begun), o)
-	if end := r.taskEnded(c.ID); end != nil && end.err != nil && stopped(ctx) == nil && tctx.Err() == nil {
-		return o, end.err
-	}
-	if o.err == nil {
-		o.text = clean(o.text)
-		return o, nil
-	}
-	if err := stopped(ctx); err != nil {
-		return o, err // the journal says that it started, so the next run knows the outcome is unknown
-	}
-	if tctx.Err() != nil {
-		o.text = fmt.Sprintf("error: no answer within %s; it may or may not have happened", patience)
-		return o, nil
-	}
-	o.failed = o.text == "" && !errors.Is(o.err, errPanic)
-	text := "error: " + o.err.Error()
-	if o.text != "" {
-		text = o.text + "\n" + text // what it achieved before the error
-	}
-	o.text = clean(text)
-	return o, nil
 }
 
 // callOf is c as its tool gets it.

@@ -294,6 +294,9 @@ type Call struct {
 	// Progress, if not nil, shows in the chat how far the call is: a few words without controls.
 	// It does not block, and does nothing once Run has returned.
 	Progress func(note string)
+	// Answer, if not nil, is that to the form with which an earlier run of the call has ended:
+	// see [Asking].
+	Answer *Answer
 	// Found, if not nil, gets what Mark and MarkMessage say.
 	Found *sessions.Taint
 	// Sent, if not nil, gets what Attach says. Sending is how many files earlier calls of the
@@ -353,6 +356,7 @@ type Tool interface {
 	// Spec always returns the same value.
 	Spec() Spec
 	// Run executes the call before ctx's deadline. The model reads the result and the
-	// error's text, so neither may contain a secret.
+	// error's text, so neither may contain a secret. An error that is an *[Asking] parks the
+	// turn until the person has answered.
 	Run(ctx context.Context, c Call) (string, error)
 }

@@ -188,7 +188,7 @@ func (r *run) rule(ctx context.Context, c sessions.ToolCall, times, n int) (ruli
 			return ruling{say: sayBarred}, nil
 		}
 	}
-	if r.started[c.ID] {
+	if r.started[c.ID] || r.forms[c.ID] != nil {
 		return ruling{run: true}, nil // it was allowed then
 	}
 	d, err := r.askGuard(ctx, c, n)
@@ -198,10 +198,7 @@ func (r *run) rule(ctx context.Context, c sessions.ToolCall, times, n int) (ruli
 	case d.Verdict == Allow:
 		return ruling{run: true}, nil
 	case d.Verdict == Wait:
-		if r.waiting == nil {
-			r.waiting = new(Waiting)
-		}
-		r.waiting.add(d)
+		r.waitFor(d)
 		return ruling{wait: true}, nil
 	}
 	return ruling{say: cmp.Or(d.Say, sayRefused)}, nil

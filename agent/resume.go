@@ -18,6 +18,8 @@ func (r *run) replay(steps []sessions.Step) {
 			// A task's: its call replays it.
 		case s.Kind == sessions.StepToolStart:
 			r.started[s.CallID] = true
+		case s.Kind == sessions.StepToolAsk:
+			r.replayForm(s)
 		case s.Message == nil:
 			// The id of a preview; the model does not know of it.
 		case s.Kind == sessions.StepToolDone:

@@ -71,6 +71,7 @@ type run struct {
 
 	started map[string]bool             // calls that started in an earlier run
 	done    map[string]sessions.Message // results of calls in an earlier run
+	forms   map[string]*formOpen        // the newest of each call that asked the person something
 
 	// taint is that of the request that was made last, and everTaint that of all.
 	taint, everTaint sessions.Taint
@@ -134,6 +135,7 @@ func (a *Agent) newRunOf(ctx context.Context, t *Turn, in *parent) (*run, error)
 		ids:     make(map[string]bool),
 		started: make(map[string]bool),
 		done:    make(map[string]sessions.Message),
+		forms:   make(map[string]*formOpen),
 		inputAt: len(t.History.Messages),
 	}
 	if in == nil {

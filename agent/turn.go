@@ -50,6 +50,8 @@ type Turn struct {
 	// Guard decides which calls of our tools run. Nil: those that only read, and those that
 	// change what is ours.
 	Guard Guard
+	// Asker puts forms of calls to the person. Nil: nobody answers them.
+	Asker Asker
 	// Known is what was remembered about the person, or "". It is shown in front of Input and
 	// kept nowhere, so what comes before it stays the same from turn to turn.
 	Known string

@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -184,6 +185,7 @@ const (
 	StepModel     StepKind = "model"      // the model answered with tool calls: Message
 	StepToolStart StepKind = "tool_start" // a call is about to run: CallID
 	StepToolDone  StepKind = "tool_done"  // its result: CallID, Message
+	StepToolAsk   StepKind = "tool_ask"   // it needs an answer of a person, and then runs again: CallID, Asks
 	StepSteer     StepKind = "steer"      // messages joined the running turn: Message for each
 	StepPreview   StepKind = "preview"    // a preview is shown on the network: MessageID
 	StepNote      StepKind = "note"       // a synthetic message for the model: Message
@@ -207,6 +209,8 @@ type Step struct {
 	// Tool, of a StepToolStart, is the tool that runs. The call may name another one, which
 	// reaches it.
 	Tool string `json:"tool,omitempty"`
+	// Asks, of a StepToolAsk, is what it needs, and where it was. Only package agent reads it.
+	Asks json.RawMessage `json:"asks,omitempty"`
 	// Within is the id of the call whose task this is a step of; "": it is the turn's own.
 	Within string `json:"within,omitempty"`
 	// Taint of a StepModel with calls is the taint of the request that it answers.

@@ -58,7 +58,7 @@ func knownSource(s sessions.Source) error {
 }
 
 func knownStep(k sessions.StepKind) error {
-	return known("kind of step", k, sessions.StepModel, sessions.StepToolStart, sessions.StepToolDone, sessions.StepSteer, sessions.StepPreview, sessions.StepNote,
+	return known("kind of step", k, sessions.StepModel, sessions.StepToolStart, sessions.StepToolDone, sessions.StepToolAsk, sessions.StepSteer, sessions.StepPreview, sessions.StepNote,
 		sessions.StepParked, sessions.StepResumed)
 }
 
