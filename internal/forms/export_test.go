@@ -1,0 +1,4 @@
+package forms
+
+// ValueOf is valueOf.
+var ValueOf = valueOf
