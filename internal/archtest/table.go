@@ -151,6 +151,7 @@ var Table = []Rule{
 	{Package: "internal/personas", Imports: domain},
 	// What needs a yes, and who said it.
 	{Package: "internal/actions", Imports: domain},
+	{Package: "internal/forms", Imports: domain},
 	{Package: "internal/gateway", Imports: join(domain, "internal/actions", "internal/admission", "internal/people", "agent/recap", "agent/window", "internal/stream", "internal/metrics", "internal/trace"), Tests: []string{"agent/tools", "internal/media", "internal/alerts", "internal/budget", "internal/personas", "internal/reminders", "internal/testkit/pgtest", "sessions/postgres", "sessions/engine"}},
 	// The description of the API, which it serves.
 	{Package: "docs"},
