@@ -17,8 +17,10 @@ func FuzzValue(f *testing.F) {
 	f.Add(uint8(3), "skip")
 	f.Fuzz(func(t *testing.T, kind uint8, words string) {
 		field := []agent.Field{
-			{Name: "v", Type: "integer", Min: &one}, {Name: "v", Many: true, Choices: []string{"a", "b"}},
-			{Name: "v", Format: "date"}, {Name: "v", Pattern: "(((", Default: json.RawMessage(`"x"`)},
+			{Name: "v", Type: "integer", Min: &one},
+			{Name: "v", Many: true, Choices: []string{"a", "b"}},
+			{Name: "v", Format: "date"},
+			{Name: "v", Pattern: "(((", Default: json.RawMessage(`"x"`)},
 		}[kind%4]
 		value, complaint := forms.ValueOf(field, words)
 		n, isNumber := value.(float64)
