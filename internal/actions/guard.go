@@ -115,13 +115,17 @@ func (g *Guard) Decide(ctx context.Context, p agent.Proposal) (agent.Decision, e
 	if plain {
 		about.Args += "\n" + shown // to whom it goes may change, too
 	}
+	var parts []Part
+	if !plain && utf8.RuneCountInString(shown) > maxStored {
+		parts = boundedParts(partsOf(shown), maxStored)
+	}
 	var origins []string
 	for _, o := range p.Taint {
 		origins = append(origins, string(o))
 	}
 	return g.ask(ctx, p.Call.ID, about, record{
 		Deciders: g.b.deciders(who, g.t.Private),
-		Standing: standing, Shown: cut(shown, maxStored), Length: utf8.RuneCountInString(shown), Plain: plain, Files: files,
+		Standing: standing, Shown: cut(shown, maxStored), Length: utf8.RuneCountInString(shown), Plain: plain, Parts: parts, Files: files,
 		Origins: origins, Why: why(s, origins), Runs: s.Effect == agent.EffectRun,
 	})
 }

@@ -22,8 +22,10 @@ type Question struct {
 	Tool string
 	// Shown are its arguments, perhaps cut, and Length how long all of them are, in
 	// characters.
-	Shown   string
-	Length  int
+	Shown  string
+	Length int
+	// Parts are the arguments one by one, what decides most first; nil if Shown is in words.
+	Parts   []Part
 	Files   []File
 	Origins []string
 	// Why says why it is asked about.
@@ -58,6 +60,12 @@ func (p *page) question(r *record) Question {
 		Files: r.Files, Origins: r.Origins, Why: r.Why, Requester: r.Requester, Deciders: r.Deciders, Asked: r.Asked, Until: r.Until,
 		Decided: r.Decided, By: r.By, ByName: r.ByName, MayAlways: r.Standing != "", Always: r.Always, Message: r.Message, standing: r.Standing,
 		zone: p.zone, Runs: r.Runs, Plain: r.Plain, Settled: r.Settled,
+	}
+	if !q.Plain {
+		q.Parts = r.Parts
+	}
+	if !q.Plain && q.Parts == nil {
+		q.Parts = partsOf(r.Shown)
 	}
 	if q.State == Pending && !p.pending(r) {
 		q.State = Expired

@@ -75,6 +75,7 @@ type record struct {
 	Private   bool         `json:"private,omitempty"` // the chat has one person
 	Runs      bool         `json:"runs,omitempty"`    // it runs a program
 	Plain     bool         `json:"plain,omitempty"`   // Shown is in words, in place of the arguments
+	Parts     []Part       `json:"parts,omitempty"`   // the arguments, if Shown is cut
 
 	id string // the note's name
 }

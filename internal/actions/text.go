@@ -32,7 +32,11 @@ func (q Question) Text(private bool) string {
 
 // Line is Text in one line, for networks on which each line is a message.
 func (q Question) Line() string {
-	return fmt.Sprintf("May I run %s %s? Because %s. %s Until %s.", visible(q.Tool), q.clipped(maxLine), q.Why, q.howTo(), q.clock(q.Until, q.Asked))
+	with := ""
+	if len(q.Parts) > 0 {
+		with = "with "
+	}
+	return fmt.Sprintf("May I run %s %s%s? Because %s. %s Until %s.", visible(q.Tool), with, q.clipped(maxLine), q.Why, q.howTo(), q.clock(q.Until, q.Asked))
 }
 
 // howTo says how to answer.
@@ -87,6 +91,9 @@ func (s Standing) Brief() string {
 
 // brief names a call.
 func brief(tool, args string) string {
+	if parts := partsOf(args); len(parts) > 0 {
+		args, _ = lines(parts, manner{maxPartsInLine, maxBrief, maxBrief})
+	}
 	args = strings.ReplaceAll(args, "\n", " ")
 	short := cut(args, maxBrief)
 	if short != args {
@@ -123,6 +130,9 @@ func (o Outcome) Say() string {
 
 // clipped are the arguments, at most most characters of them.
 func (q Question) clipped(most int) string {
+	if len(q.Parts) > 0 {
+		return q.clippedParts(most)
+	}
 	if q.Plain && most == maxShown {
 		most = maxStored // its tool bounds it, and nobody should allow half of it
 	}
@@ -132,6 +142,26 @@ func (q Question) clipped(most int) string {
 	}
 	if more := q.Length - min(most, utf8.RuneCountInString(q.Shown)); more > 0 {
 		text += fmt.Sprintf(" … %d more: /approvals %s", more, q.Code)
+	}
+	return text
+}
+
+// clippedParts is clipped of arguments that have names.
+func (q Question) clippedParts(most int) string {
+	text, missing := "", false
+	switch most {
+	case maxStored:
+		text, _ = lines(q.Parts, manner{len(q.Parts), most, maxValue})
+	case maxLine:
+		text, missing = inLine(q.Parts, manner{maxPartsInLine, most, maxValueInLine})
+		if missing {
+			text += fmt.Sprintf(" (all of it: /approvals %s)", q.Code)
+		}
+	default:
+		text, missing = lines(q.Parts, manner{maxParts, most, maxValue})
+		if missing {
+			text += fmt.Sprintf("\nAll of it: /approvals %s", q.Code)
+		}
 	}
 	return text
 }

@@ -6,7 +6,6 @@ import (
 
 	"dragoman/agent"
 	"dragoman/internal/actions"
-	"dragoman/sessions"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -79,42 +78,6 @@ func TestWeighty(t *testing.T) {
 		if got := w.said(); !tt.nobody && got != "run" {
 			t.Errorf("%+v, without foreign words: the guard says %q", tt, got)
 		}
-	}
-}
-
-// What people read: everything that would run, with nothing hidden.
-func TestText(t *testing.T) {
-	w := newWorld(t)
-	w.call.Args = "{\"url\":\"https://a.example/\u202egpj.exe\",\"note\":\"one\\ntwo ``` [x](y) <b>\u200b\"}"
-	w.call.Origins = []sessions.Origin{"web:example.org", "others", "mcp:mail", "web:example.org"}
-	w.said()
-	q := w.question()
-	args := `{"note":"one\ntwo ` + "```" + ` [x](y) <b>\u{200b}","url":"https://a.example/\u{202e}gpj.exe"}`
-	why := "a page of the web was read (example.org), and words of somebody else were read, and words from the server mail were read"
-	answers := "/allow " + q.Code + " or /deny " + q.Code
-	want := "May I run **web_fetch**?\n\n````\n" + args + "\n````\nI ask because " + why + ". It waits until 14:10.\nAnswer " + answers + "."
-	if diff := cmp.Diff(want, q.Text(true)); diff != "" {
-		t.Errorf("the question (-want +got):\n%s", diff)
-	}
-	want = "May I run web_fetch " + args + "? Because " + why + ". Answer " + answers + ". Until 14:10."
-	if diff := cmp.Diff(want, q.Line()); diff != "" {
-		t.Errorf("the question in one line (-want +got):\n%s", diff)
-	}
-}
-
-// Long arguments are shown in part, and as a whole when somebody asks.
-func TestLongText(t *testing.T) {
-	w := newWorld(t)
-	w.call.Args = `{"text":"` + strings.Repeat("ä", 4401) + `"}`
-	w.said()
-	q := w.question()
-	shown := `{"text":"` + strings.Repeat("ä", 991)
-	if want := "```\n" + shown + " … 3412 more: /approvals " + q.Code + "\n```"; !strings.Contains(q.Text(true), want) {
-		t.Errorf("the question is %q, want it with %q", q.Text(true), want)
-	}
-	found, is, err := w.book.Show(t.Context(), private, strings.ToLower(q.Code))
-	if err != nil || !is || !strings.Contains(found.Whole(), "```\n"+w.call.Args+"\n```") {
-		t.Errorf("Show = %v, %v, %q, want all of it", is, err, found.Whole())
 	}
 }
 

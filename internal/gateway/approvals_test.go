@@ -310,8 +310,8 @@ func TestTheQuestionShowsTheDecision(t *testing.T) {
 		}
 		a.say("1", "/approvals")
 		synctest.Wait()
-		want := "Always allowed here:\n\n1. mail `{\"to\":\"bob@example.org\"}`, since 1 January 2000\n\n/approvals revoke 1 takes the first one back.\n\n" +
-			"Decided last:\n\n- " + code + ": mail `{\"to\":\"bob@example.org\"}`, always allowed by P1 since 00:00"
+		want := "Always allowed here:\n\n1. mail `to: bob@example.org`, since 1 January 2000\n\n/approvals revoke 1 takes the first one back.\n\n" +
+			"Decided last:\n\n- " + code + ": mail `to: bob@example.org`, always allowed by P1 since 00:00"
 		if got := a.last("1"); got != want {
 			t.Errorf("/approvals says %q, want %q", got, want)
 		}
@@ -322,7 +322,7 @@ func TestTheQuestionShowsTheDecision(t *testing.T) {
 		}
 		a.say("1", "/approvals revoke 1")
 		synctest.Wait()
-		if got := a.last("1"); got != "I ask again about mail `{\"to\":\"bob@example.org\"}`, since 1 January 2000." {
+		if got := a.last("1"); got != "I ask again about mail `to: bob@example.org`, since 1 January 2000." {
 			t.Errorf("/approvals revoke says %q", got)
 		}
 		a.say("1", "once more")
