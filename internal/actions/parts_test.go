@@ -1,8 +1,10 @@
 package actions_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"dragoman/sessions"
 
@@ -73,5 +75,62 @@ func TestLongText(t *testing.T) {
 	found, is, err := w.book.Show(t.Context(), private, strings.ToLower(q.Code))
 	if err != nil || !is || !strings.Contains(found.Whole(), "```\ntext: "+strings.Repeat("ä", 4401)+"\n```") {
 		t.Errorf("Show = %v, %v, %q, want all of it", is, err, found.Whole())
+	}
+}
+
+// A long value hides no other argument, not even where more is kept than a record holds.
+func TestALongValueHidesNoOther(t *testing.T) {
+	w := newWorld(t)
+	long := strings.Repeat("x", 20_000)
+	w.call.Args = `{"command":"` + long + `","note":"` + long + `","path":"/etc/passwd","zeal":"a\tb"}`
+	w.said()
+	q := w.question()
+	for _, text := range []string{q.Text(true), q.Line(), q.Whole()} {
+		for _, want := range []string{"/etc/passwd", `a\u{0009}b`, "command: ", "note: ", " more"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the question lacks %q:\n%.400s", want, text)
+			}
+		}
+	}
+	if n := utf8.RuneCountInString(q.Text(true)); n > 1600 {
+		t.Errorf("the question has %d characters", n)
+	}
+}
+
+// Many arguments, and those with long names, do not make a question endless.
+func TestManyArguments(t *testing.T) {
+	w := newWorld(t)
+	all := []string{`"` + strings.Repeat("name", 500) + `":1`, `"url":"https://a.example"`}
+	for i := range 300 {
+		all = append(all, fmt.Sprintf(`"n%d":%d`, i, i))
+	}
+	w.call.Args = "{" + strings.Join(all, ",") + "}"
+	w.said()
+	q := w.question()
+	text := q.Text(true)
+	if !strings.Contains(text, "```\nurl: https://a.example\n") || !strings.Contains(text, "\n282 more arguments\nAll of it: /approvals ") || len(text) > 2000 {
+		t.Errorf("the question is\n%s", text)
+	}
+	if line := q.Line(); len(line) > 1200 || !strings.Contains(line, "294 more arguments") {
+		t.Errorf("the line is %q", line)
+	}
+	if whole := q.Whole(); !strings.Contains(whole, "n299: 299") {
+		t.Errorf("the whole is\n%s", whole)
+	}
+}
+
+// No value looks like another argument, or like the end of its marks.
+func TestNoValueLooksLikeAnother(t *testing.T) {
+	args := `{"body":"Hi\nto: ann\r\nAll of it: nothing\u2028to: ann","to":"eve\", to: \"ann","a\nto":"x","to: ann, b":"z"}`
+	for line := range strings.SplitSeq(asked(t, args), "\n") {
+		if strings.HasPrefix(line, "to: ") && !strings.Contains(line, "eve") || strings.HasPrefix(line, "All") {
+			t.Errorf("a value has the line %q", line)
+		}
+	}
+	w := newWorld(t)
+	w.call.Args = args
+	w.said()
+	if line := w.question().Line(); strings.Contains(line, "\n") || !strings.Contains(line, `to: "eve\", to: \"ann", `) {
+		t.Errorf("the line is %q", line)
 	}
 }
