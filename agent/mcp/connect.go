@@ -53,7 +53,7 @@ func (l *link) open(ctx context.Context) (*live, error) {
 		}
 	})
 	defer stop()
-	c.session, err = l.client().Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: l.Protocol})
+	c.session, err = l.client(c).Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: l.Protocol})
 	if err != nil {
 		if c.process != nil {
 			_ = c.process.Close()
@@ -66,18 +66,19 @@ func (l *link) open(ctx context.Context) (*live, error) {
 
 // client is the library's part for one connection. It offers servers nothing: no roots, no
 // model, and no place for their logs.
-func (l *link) client() *sdk.Client {
+func (l *link) client(c *live) *sdk.Client {
 	return sdk.NewClient(&sdk.Implementation{Name: "dragoman", Version: l.pool.o.Version}, &sdk.ClientOptions{
 		Capabilities:                &sdk.ClientCapabilities{},
 		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
 		ProgressNotificationHandler: l.progressed,
+		ToolListChangedHandler:      l.listChanged(c),
 	})
 }
 
 // transport starts the program, or prepares requests to the address.
 func (l *link) transport(ctx context.Context, c *live, status *statusSeen) (sdk.Transport, error) {
 	if len(l.Command) == 0 {
-		client, bodies := remote(&l.Server, status.over(l.authorized(l.pool.o.HTTP)))
+		client, bodies := remote(&l.Server, status.over(l.authorized(l.pool.o.HTTP)), l.pool.o.Start/3)
 		c.bodies = bodies
 		return &sdk.StreamableClientTransport{
 			Endpoint: l.URL, HTTPClient: client, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxFrame,

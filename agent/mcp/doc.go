@@ -23,6 +23,7 @@
 //	it does not answer server/discover      the error names the setting protocol
 //	it does not end                         its whole process group is killed after 1 s, by us or by what [Options.Launch] asked
 //	its files cannot be read here           with Launch it is not started: nobody would notice a change
+//	it says that its tools are others       listed again, at most once in 5 s; what is new waits for [Pool.Accept]
 //	it lists without an end                 cut at 300 tools or 20 pages
 //	10,000 notes or questions               20 a second are heard, and of progress one in 5 s is shown; over HTTP the answer ends
 //	it asks the person, or the model        at most 3 questions a call; never the model

@@ -44,7 +44,9 @@ type link struct {
 	calls    map[string]*patience // by their progress tokens
 	// found is what the last listing had; nil: there was none since the start.
 	found  *listing
-	last   *process // the newest program; nil: there was none
+	listed time.Time   // when it was asked for
+	again  *time.Timer // leads to another; nil: none is needed
+	last   *process    // the newest program; nil: there was none
 	closed bool
 }
 
@@ -54,6 +56,7 @@ type live struct {
 	process *process // nil: the server has an address
 	bodies  *bounded // nil: it has a program
 	ended   chan struct{}
+	changed bool // the server says that its tools are others; of the link's mu
 }
 
 // failure is what was wrong with what the server sent, which the library may not pass on; nil
@@ -169,8 +172,10 @@ func (l *link) adopt(c *live, found *listing, err error) bool {
 	l.why = ""
 	l.silent = 0
 	l.found = found
+	l.listed = time.Now()
 	l.live = c
 	l.rest()
+	l.listSoon()
 	return true
 }
 
@@ -291,6 +296,9 @@ func (l *link) close() {
 	l.closed = true
 	if l.idle != nil {
 		l.idle.Stop()
+	}
+	if l.again != nil {
+		l.again.Stop()
 	}
 	l.mu.Unlock()
 	if c != nil {

@@ -26,8 +26,8 @@ var (
 
 // remote is the client for a server with an address. A redirect is not followed: it would
 // lead the headers, and whoever asks, to a place that nobody configured.
-func remote(s *Server, via http.RoundTripper) (*http.Client, *bounded) {
-	b := &bounded{via: via, headers: s.Headers}
+func remote(s *Server, via http.RoundTripper, begin time.Duration) (*http.Client, *bounded) {
+	b := &bounded{via: via, headers: s.Headers, begin: begin}
 	return &http.Client{
 		Transport: b,
 		CheckRedirect: func(*http.Request, []*http.Request) error {
@@ -50,6 +50,7 @@ func newTransport() *http.Transport {
 type bounded struct {
 	via     http.RoundTripper
 	headers map[string]string
+	begin   time.Duration         // limits the time until a stream of changes begins
 	why     atomic.Pointer[error] // the reading of an answer ended, since somebody asked
 }
 
@@ -67,7 +68,13 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name, value := range b.headers {
 		r.Header.Set(name, value)
 	}
-	resp, err := b.via.RoundTrip(r)
+	var resp *http.Response
+	var err error
+	if r.Header.Get("Mcp-Method") == listenMethod {
+		resp, err = waitForStream(b.via, r, b.begin)
+	} else {
+		resp, err = b.via.RoundTrip(r)
+	}
 	if err != nil {
 		return nil, err
 	}
