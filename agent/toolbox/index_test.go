@@ -249,9 +249,13 @@ type needed struct{ named }
 
 func (n needed) Spec() agent.Spec { return agent.Spec{Name: string(n.named), Keep: 50} }
 
-// find_tool passes the suite of all tools; call_tool is never run.
+// find_tool and call_tool pass the suite of all tools. What call_tool forwards is the call of
+// another one, which passes it itself.
 func TestConformance(t *testing.T) {
-	toolboxtest.Run(t, toolbox.Index{}.Tools()[1], `{"query":"read a file"}`)
+	usual := map[string]string{"find_tool": `{"query":"read a file"}`, "call_tool": `{"name":"files__read","arguments":{}}`}
+	for _, tool := range (toolbox.Index{}).Tools() {
+		t.Run(tool.Spec().Name, func(t *testing.T) { toolboxtest.Run(t, tool, usual[tool.Spec().Name]) })
+	}
 }
 
 // A turn neither sees nor calls what its permit does not allow.

@@ -33,6 +33,10 @@ func Run(t *testing.T, tool agent.Tool, args string) {
 	}
 	t.Run("arguments", func(t *testing.T) { arguments(t, tool, schema, args) })
 	t.Run("endings", func(t *testing.T) { endings(t, tool, args) })
+	t.Run("twice", func(t *testing.T) { twice(t, tool, args) })
+	if _, forwards := tool.(agent.Forwarder); forwards {
+		return // the loop never runs it
+	}
 	t.Run("crashes", func(t *testing.T) { crashes(t, tool, args) })
 }
 
@@ -111,6 +115,35 @@ func endings(t *testing.T, tool agent.Tool, args string) {
 	late, stop := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer stop()
 	_ = try(t, late, tool, args)
+}
+
+// twice: a model makes the same call again and again, in one answer too. Each has a result.
+func twice(t *testing.T, tool agent.Tool, args string) {
+	var calls []sessions.ToolCall
+	for _, id := range []string{"callNumber1", "callNumber2", "callNumber3"} {
+		calls = append(calls, sessions.ToolCall{ID: id, Name: tool.Spec().Name, Arguments: args})
+	}
+	m := agenttest.Script(agenttest.Call(calls...)).Otherwise(agenttest.Say("done"))
+	a, err := agent.New(m, []agent.Tool{tool}, agent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := a.Run(t.Context(), agent.Turn{
+		ID: "t", Key: channels.MustKey("telegram:7"), Private: true, Person: channels.Person{IDs: []string{"7"}}, Guard: agent.Unguarded,
+		Input: []sessions.Message{{Role: sessions.RoleUser, Content: "go", Sender: "7"}},
+	})
+	if err != nil || res.Text != "done" {
+		t.Fatalf("a turn with the same call three times ends with %q, %v", res.Text, err)
+	}
+	results := 0
+	for _, msg := range res.Messages {
+		if msg.Role == sessions.RoleTool && msg.Content != "" {
+			results++
+		}
+	}
+	if results != len(calls) {
+		t.Errorf("%d of %d equal calls have a result", results, len(calls))
+	}
 }
 
 // counting counts the calls that reach a tool.
