@@ -184,9 +184,10 @@ sweep:
 ## check: everything before a commit: lint, then all tests with the race detector
 check: lint race
 
-## generate: write what follows from the sources: the table of settings, an example of each channel, the names of our packages, the description of the API
+## generate: write what follows from the sources: the table of settings, an example of each channel, the names of our packages, the description of the API, what tools cost
 generate:
 	UPDATE=1 go test -count=1 -run "Current|ExampleIsComplete|Documentation|OpenAPI" ./internal/config ./internal/plain ./internal/api
+	UPDATE=1 go test -count=1 -run "ExampleNamesEveryTool|WhatToolsCost" ./internal/app
 
 ## lint: gofumpt, vet, staticcheck, go mod tidy
 lint: $(GOFUMPT) $(STATICCHECK)
