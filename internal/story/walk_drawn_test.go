@@ -29,6 +29,9 @@ func TestWalkDrawn(t *testing.T) {
 	w.press(kb.Enter)
 	w.until("the picture", `document.querySelector(".shows img")?.naturalWidth === 512`)
 	w.accessible("an answer with a picture")
+	if !asks[bool](w, `document.querySelector(".shows").getBoundingClientRect().left === document.querySelector(".answer").getBoundingClientRect().left`) {
+		t.Error("the picture is not where the answer begins")
+	}
 	w.picture("drawn")
 	w.do(chromedp.EmulateViewport(360, 800, chromedp.EmulateMobile, chromedp.EmulateTouch))
 	w.fits("a picture at 360")
