@@ -1,13 +1,16 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"time"
 
 	"dragoman/agent"
+	"dragoman/agent/tools"
 	"dragoman/channels"
 	"dragoman/internal/config"
+	"dragoman/internal/drawing"
 	"dragoman/internal/media"
 	"dragoman/internal/web"
 	"dragoman/sessions/engine"
@@ -57,3 +60,17 @@ func (d *Daemon) AddLinker(name string, l channels.Linker) { d.channels.linked[n
 
 // Routes are those of the public port.
 func (d *Daemon) Routes() []web.Route { return d.door.Routes() }
+
+// DrawerIn is what draws with the server of c and keeps its pictures in files. It opens them in
+// this process.
+func DrawerIn(files *media.Store, c config.Drawing) (tools.Drawing, error) {
+	one := &drawer{parcels: parcels{files, 1 << 20, func(k channels.Key) bool { return k.Channel() != "irc" }}, c: c, log: slog.New(slog.DiscardHandler)}
+	open := func(_ context.Context, answer []byte) ([]byte, error) {
+		var b bytes.Buffer
+		err := drawing.Serve(bytes.NewReader(answer), &b)
+		return b.Bytes(), err
+	}
+	var err error
+	one.painter, err = drawing.New(drawing.Options{URL: c.URL, Model: c.Model, Timeout: time.Minute, Open: open, Fetch: one.fetch})
+	return one, err
+}
