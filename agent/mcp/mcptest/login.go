@@ -36,6 +36,7 @@ var LoginFlaws = map[string]string{
 	"revoked":    "it refuses each refresh",
 	"refuses":    "the server of tools refuses each token",
 	"no-servers": "the server of tools names no authorization server",
+	"port":       "the server of tools names another port of the machine as its authorization server",
 	"other":      "the server of tools names an authorization server that is elsewhere",
 }
 
@@ -132,6 +133,8 @@ func (l *Login) serveResource(w http.ResponseWriter, own string) {
 		m["resource"] = "https://bank.example/mcp"
 	case "no-servers":
 		delete(m, "authorization_servers")
+	case "port":
+		m["authorization_servers"] = []string{"http://127.0.0.1:1"}
 	case "other":
 		m["authorization_servers"] = []string{"https://elsewhere.example"}
 	}

@@ -182,8 +182,9 @@ func TestAnswers(t *testing.T) {
 	if err := l.Finish(t.Context(), query); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Finish(t.Context(), answer); err == nil {
-		t.Error("an answer is taken twice")
+	var needs *oauth.NeedsLogin
+	if err := l.Finish(t.Context(), answer); !errors.As(err, &needs) {
+		t.Errorf("an answer that was taken once: %v", err)
 	}
 	link, err = l.Begin(t.Context())
 	if err != nil {
@@ -224,7 +225,7 @@ func TestFlaws(t *testing.T) {
 		"secrets": "does not use HTTPS", "inside": "non-public address", "local": "::1 is not on the public internet", "plaintext": "does not use HTTPS", "huge": "more than 64 KiB", "html": "content type",
 		"iss": "does not come from the authorization server", "no-iss": "does not come from", "state": "another login", "denied": "access_denied Not you.·[2J",
 		"error": "refused: invalid_request", "down": "cannot answer now (status 503)", "dpop": "of a kind that is not known", "lines": "no token that can be used",
-		"no-servers": "names no authorization server", "other": "elsewhere.example",
+		"no-servers": "names no authorization server", "other": "elsewhere.example", "port": "an address of this machine: if that is the authorization server, write oauth.issuer",
 	}
 	for flaw := range mcptest.LoginFlaws {
 		t.Run(flaw, func(t *testing.T) {
