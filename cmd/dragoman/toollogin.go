@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"syscall"
 	"time"
 
 	"dragoman/internal/api"
@@ -112,11 +113,15 @@ func (e *env) comeBack(ctx context.Context, redirect string) (*comeback, error) 
 	}
 	b := &comeback{came: make(chan arrived)}
 	b.how = "If the browser is on another machine, it ends at a page that does not load: paste the address of that page here."
-	if l, err := net.Listen("tcp", u.Host); err == nil {
+	l, err := net.Listen("tcp", u.Host)
+	switch {
+	case err == nil:
 		b.http = &http.Server{Handler: b.page(ctx, u), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, MaxHeaderBytes: 64 << 10}
 		go func() { _ = b.http.Serve(l) }() // until close
-	} else {
-		b.how = fmt.Sprintf("Nothing can listen at %s (%s), so the browser ends at a page that does not load: paste the address of that page here.", u.Host, plain.Reason(err))
+	case errors.Is(err, syscall.EADDRINUSE):
+		b.how = fmt.Sprintf("Another program has the port of %s, so the browser does not come back to Dragoman: paste the address here at which it ends.", u.Host)
+	default:
+		b.how = fmt.Sprintf("Nothing can listen at %s, so the browser ends at a page that does not load: paste the address of that page here.", u.Host)
 	}
 	// It waits for a line until the program ends: nothing takes a read of a terminal back.
 	go b.read(ctx, e.in)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -22,6 +23,7 @@ type loginCommand struct {
 	in   io.WriteCloser
 	out  *bufio.Reader
 	link string
+	said string // before it waits
 }
 
 // login starts "dragoman mcp login tickets", and reads its link.
@@ -42,15 +44,14 @@ func (h *house) login() *loginCommand {
 		h.t.Fatal(err)
 	}
 	c.out = bufio.NewReader(out)
-	said := ""
-	for !strings.Contains(said, "Waiting until") {
+	for !strings.Contains(c.said, "Waiting until") {
 		line, err := c.out.ReadString('\n')
-		said += line
+		c.said += line
 		if strings.HasPrefix(line, "http") {
 			c.link = strings.TrimSpace(line)
 		}
 		if err != nil {
-			h.t.Fatalf("dragoman mcp login says %q and ends: %v", said, err)
+			h.t.Fatalf("dragoman mcp login says %q and ends: %v", c.said, err)
 		}
 	}
 	return c
@@ -132,7 +133,15 @@ func TestToolServerLogin(t *testing.T) {
 		t.Errorf("refreshed %d times, want once", n)
 	}
 
+	taken, err := net.Listen("tcp", strings.TrimSuffix(strings.TrimPrefix(redirect, "http://"), "/callback"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
 	c = h.login()
+	if !strings.Contains(c.said, "Another program has the port of 127.0.0.1") {
+		t.Errorf("while the port is taken, dragoman mcp login says %q", c.said)
+	}
 	_, answer := browse(t, still, c.link)
 	_, _ = io.WriteString(c.in, "hello\n"+answer+"\n")
 	if got := c.ends(t); !strings.Contains(got, "Still waiting.") || !strings.Contains(got, "logged in") {
