@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"path"
 	"strings"
 
@@ -68,12 +67,17 @@ func (w *Workspace) send(ctx context.Context, c agent.Call, file string, to Outg
 	case size > to.Most():
 		return "", fmt.Errorf("%q has %s; at most %s can be sent", clean, channels.SizeText(size), channels.SizeText(to.Most()))
 	}
-	head := make([]byte, headBytes)
+	head := make([]byte, channels.ContentHead)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", explain(clean, err)
 	}
-	a := sentAs(path.Base(clean), head[:n])
+	tail := make([]byte, min(size, channels.ContentTail))
+	last, err := f.ReadAt(tail, size-int64(len(tail)))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", explain(clean, err)
+	}
+	a := sentAs(path.Base(clean), channels.ContentType(string(head[:n]), string(tail[:last])))
 	a.Bytes = size
 	a, err = to.Outgoing(ctx, c, a, f)
 	if err != nil {
@@ -83,11 +87,11 @@ func (w *Workspace) send(ctx context.Context, c agent.Call, file string, to Outg
 	return fmt.Sprintf("[%s, %s, is sent after your answer]", clean, channels.SizeText(a.Bytes)), nil
 }
 
-// sentAs says what a file that begins with head is shown as. Networks show these pictures
+// sentAs says what a file of a type is shown as. Networks show these pictures
 // and this sound; everything else is a document.
-func sentAs(name string, head []byte) channels.Attachment {
+func sentAs(name, contentType string) channels.Attachment {
 	a := channels.Attachment{Kind: channels.AttachmentDocument, Name: sessions.OneLine(name, 100)}
-	a.Type, _, _ = strings.Cut(http.DetectContentType(head), ";")
+	a.Type, _, _ = strings.Cut(contentType, ";")
 	switch a.Type {
 	case "image/jpeg", "image/png":
 		a.Kind = channels.AttachmentImage

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,6 +48,7 @@ func TestSendFile(t *testing.T) {
 	write("a.png", png)
 	write("report.md", "# All")
 	write("voice.mp3", "ID3\x04 sound")
+	write("book.txt", "PK\x03\x04"+strings.Repeat("\x00", 14)+"\x14\x00\x00\x00\x14\x00\x00\x00\x08\x00\x00\x00mimetypeapplication/epub+zip")
 	write("large", string(make([]byte, 101)))
 	write("empty", "")
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link")); err != nil {
@@ -67,6 +69,7 @@ func TestSendFile(t *testing.T) {
 		"picture":   {path: "a.png", want: channels.Attachment{Kind: "image", Name: "a.png", Type: "image/png", Bytes: 16, File: "x_1/kept"}, say: "[a.png, 16 bytes, is sent after your answer]"},
 		"text":      {path: "report.md", want: channels.Attachment{Kind: "document", Name: "report.md", Type: "text/markdown", Bytes: 5, File: "x_1/kept"}, say: "[report.md, 5 bytes, is sent after your answer]"},
 		"sound":     {path: "voice.mp3", want: channels.Attachment{Kind: "audio", Name: "voice.mp3", Type: "audio/mpeg", Bytes: 10, File: "x_1/kept"}, say: "[voice.mp3, 10 bytes, is sent after your answer]"},
+		"a book":    {path: "book.txt", want: channels.Attachment{Kind: "document", Name: "book.txt", Type: "application/epub+zip", Bytes: 58, File: "x_1/kept"}, say: "[book.txt, 58 bytes, is sent after your answer]"},
 		"too large": {path: "large", say: `send_file: "large" has 101 bytes; at most 100 bytes can be sent`},
 		"empty":     {path: "empty", say: `send_file: "empty" is empty, and networks take no empty files`},
 		"outside":   {path: "../a", say: `send_file: "../a" leads out of the workspace`},

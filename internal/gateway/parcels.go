@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"strings"
 	"unicode/utf16"
 
@@ -120,7 +119,7 @@ func (g *Gateway) withContent(o channels.Outbound) (channels.Outbound, error) {
 	}
 	f.Kept = ""
 	f.Content = content
-	f.Type = http.DetectContentType([]byte(content[:min(len(content), 512)]))
+	f.Type = channels.ContentType(content[:min(len(content), channels.ContentHead)], content[max(0, len(content)-channels.ContentTail):])
 	if seconds, is := channels.OpusSeconds(content); is {
 		f.Type = "audio/ogg"
 		f.Seconds = seconds

@@ -86,7 +86,8 @@ func TestAnswersSendFiles(t *testing.T) {
 func TestCaptions(t *testing.T) {
 	cat := channels.Attachment{Kind: channels.AttachmentImage, Name: "cat.png", Bytes: 1234, File: "net_1/a.png"}
 	pdf := channels.Attachment{Kind: channels.AttachmentDocument, Name: "a.pdf", Bytes: 1234, File: "net_1/a.pdf"}
-	there := map[string]string{"net_1/a.png": "\x89PNG\r\n\x1a\n", "net_1/a.pdf": "%PDF-1.7"}
+	there := map[string]string{"net_1/a.png": "\x89PNG\r\n\x1a\n", "net_1/a.pdf": "%PDF-1.7", "net_1/a.docx": "PK\x03\x04[Content_Types].xml, word/document.xml"}
+	docx := channels.Attachment{Kind: channels.AttachmentDocument, Name: "a", Bytes: 1234, File: "net_1/a.docx"}
 	long := strings.Repeat("a cat ", 200)
 	for name, tt := range map[string]struct {
 		noFiles bool
@@ -99,6 +100,7 @@ func TestCaptions(t *testing.T) {
 		"deleted":       {text: "A cat.", files: []channels.Attachment{cat}, want: []string{"A cat.\n\n[image cat.png] (The file is no longer here.)"}},
 		"not taken":     {noFiles: true, kept: there, text: "A cat.", files: []channels.Attachment{cat}, want: []string{"A cat.", "[image cat.png, 1 kB]"}},
 		"a document":    {kept: there, text: "A cat.", files: []channels.Attachment{pdf}, want: []string{"A cat.", " + document a.pdf application/pdf, or [document a.pdf, 1 kB]"}},
+		"an office's":   {kept: there, text: "A cat.", files: []channels.Attachment{docx}, want: []string{"A cat.", " + document a application/vnd.openxmlformats-officedocument.wordprocessingml.document, or [document a, 1 kB]"}},
 		"two pictures":  {kept: there, text: "Cats.", files: []channels.Attachment{cat, cat}, want: []string{"Cats.", " + image cat.png image/png, or [image cat.png, 1 kB]", " + image cat.png image/png, or [image cat.png, 1 kB]"}},
 		"a long answer": {kept: there, text: long, files: []channels.Attachment{cat}, want: []string{long, " + image cat.png image/png, or [image cat.png, 1 kB]"}},
 	} {
