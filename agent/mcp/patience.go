@@ -22,6 +22,7 @@ type patience struct {
 	last  time.Time         // the end, whatever happens
 	show  func(note string) // nil: nobody sees how far it is
 	shown time.Time
+	held  time.Time // when its time was stopped last
 }
 
 // more prolongs the call, because there was progress.
@@ -31,6 +32,19 @@ func (p *patience) more() {
 	if left := min(p.each, time.Until(p.last)); left > 0 && p.timer.Stop() {
 		p.timer.Reset(left)
 	}
+}
+
+// hold stops the time while a person is asked, or lets it go on.
+func (p *patience) hold(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if on {
+		p.timer.Stop()
+		p.held = time.Now()
+		return
+	}
+	p.last = p.last.Add(time.Since(p.held))
+	p.timer.Reset(p.each)
 }
 
 // showEvery is how often the progress of a call is shown at most.
