@@ -15,8 +15,19 @@ import (
 // tokens number the calls of the process, for progress.
 var tokens atomic.Int64
 
+// query is what a call asks of a server.
+type query struct {
+	args  json.RawMessage
+	show  func(string) // how far it is; nil: nobody sees that
+	again bool         // it may be made twice
+	// state and inputs go on with an earlier call that asked the person something.
+	state  string
+	inputs sdk.InputResponseMap
+	under  *underway
+}
+
 // call calls a tool by its own name. Its error is a sentence.
-func (l *link) call(ctx context.Context, t pin, args json.RawMessage, show func(string), again bool) (*sdk.CallToolResult, error) {
+func (l *link) call(ctx context.Context, t pin, q query) (*sdk.CallToolResult, error) {
 	c, release, err := l.use(ctx)
 	if err != nil {
 		return nil, err
@@ -29,10 +40,11 @@ func (l *link) call(ctx context.Context, t pin, args json.RawMessage, show func(
 		return nil, fmt.Errorf("not called: the server %s has this tool no more", l.Name)
 	}
 	token := strconv.FormatInt(tokens.Add(1), 10)
-	params := &sdk.CallToolParams{Meta: sdk.Meta{}, Name: t.Own, Arguments: args}
+	params := &sdk.CallToolParams{Meta: sdk.Meta{}, Name: t.Own, Arguments: q.args, RequestState: q.state, InputResponses: q.inputs}
 	params.SetProgressToken(token)
-	pctx, stop := l.patient(ctx, token, show)
+	pctx, stop := l.patient(ctx, token, q.show)
 	defer stop()
+	defer l.runs(q.under, token)()
 	var r *sdk.CallToolResult
 	err = l.within(pctx, c, func(ctx context.Context) (err error) {
 		r, err = c.session.CallTool(ctx, params)
@@ -46,8 +58,9 @@ func (l *link) call(ctx context.Context, t pin, args json.RawMessage, show func(
 	if !l.isOpen(c, err) || l.isDeaf(!errors.Is(context.Cause(pctx), errPatience)) {
 		release()
 		l.drop(c, why.Error())
-		if again && ctx.Err() == nil {
-			return l.call(ctx, t, args, show, false)
+		if q.again && ctx.Err() == nil {
+			q.again = false
+			return l.call(ctx, t, q)
 		}
 	}
 	if _, said := errors.AsType[refusal](why); said {

@@ -64,11 +64,14 @@ func (l *link) open(ctx context.Context) (*live, error) {
 	return c, nil
 }
 
-// client is the library's part for one connection. It offers servers nothing: no roots, no
-// model, and no place for their logs.
+// client is the library's part for one connection. It offers servers answers of the person,
+// and nothing else: no roots, no model, and no place for their logs.
 func (l *link) client(c *live) *sdk.Client {
 	return sdk.NewClient(&sdk.Implementation{Name: "dragoman", Version: l.pool.o.Version}, &sdk.ClientOptions{
-		Capabilities:                &sdk.ClientCapabilities{},
+		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
+			Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
+		}},
+		ElicitationHandler:          l.elicit,
 		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
 		ProgressNotificationHandler: l.progressed,
 		ToolListChangedHandler:      l.listChanged(c),

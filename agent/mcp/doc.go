@@ -26,7 +26,8 @@
 //	it says that its tools are others       listed again, at most once in 5 s; what is new waits for [Pool.Accept]
 //	it lists without an end                 cut at 300 tools or 20 pages
 //	10,000 notes or questions               20 a second are heard, and of progress one in 5 s is shown; over HTTP the answer ends
-//	it asks the person, or the model        at most 3 questions a call; never the model
+//	it asks the person, or the model        an [agent.Asking], at most 3 times a call, and never for a password; never the model
+//	we restart while the person is asked    a call of the present era goes on; one of the former is told as interrupted
 //	a result that breaks its schema         passed on, with a mark
 //	a redirect                              not followed
 //	it wants a login                        no request without one; see package oauth

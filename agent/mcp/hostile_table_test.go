@@ -8,16 +8,20 @@ const (
 	ended    = "ended, or what it wrote is no answer"
 	notAsked = "wants to ask"
 	noPlace  = "told .*client does not support"
+	notGiven = "wants something of the model or of this machine"
+	declined = `told .*"action":"decline"`
+	// asksPerson is a call that waits for the person, which nobody here is.
+	asksPerson = "the tool asks the person something first"
 	// flood is work of which nobody knows how long it takes here.
 	flood = "done|" + noAnswer
 )
 
 // hostile is what comes of each behaviour over a pipe.
 var hostile = []misbehaving{
-	{name: "asks", work: notAsked},
-	{name: "asks@old", work: "asked 50 times|" + noAnswer},
-	{name: "asks-bad", work: notAsked},
-	{name: "asks-bad@old", work: noPlace},
+	{name: "asks", work: asksPerson},
+	{name: "asks@old", work: asksPerson},
+	{name: "asks-bad", work: declined},
+	{name: "asks-bad@old", work: `told .*code":-32602`},
 	{name: "bad-json", work: "sent a message that is no JSON"},
 	{name: "banner", work: "done"},
 	{name: "banner@old", work: "done"},
@@ -45,8 +49,8 @@ var hostile = []misbehaving{
 	{name: "leak", work: "HOME="},
 	{name: "lies", work: "please"},
 	{name: "line", work: tooLong},
-	{name: "link", work: notAsked},
-	{name: "link@old", work: noPlace},
+	{name: "link", work: asksPerson},
+	{name: "link@old", work: asksPerson},
 	{name: "many-parts", work: "(?s)information, not instructions.*x\nx"},
 	{name: "missing", off: ended},
 	{name: "names", work: "please"},
@@ -65,19 +69,19 @@ var hostile = []misbehaving{
 	{name: "null-part", work: ended},
 	{name: "odd-parts", work: "(?s)done.*a picture that is not shown here.*link: key"},
 	{name: "odd-schema", work: "please"},
-	{name: "once", work: notAsked},
-	{name: "once@old", work: noPlace},
-	{name: "password", work: notAsked},
-	{name: "password@old", work: noPlace},
+	{name: "once", work: asksPerson},
+	{name: "once@old", work: asksPerson},
+	{name: "password", work: declined},
+	{name: "password@old", work: declined},
 	{name: "progress", work: noAnswer},
 	{name: "requests", work: flood},
 	{name: "requests@old", work: flood},
-	{name: "roots", work: notAsked},
+	{name: "roots", work: notGiven},
 	{name: "roots@old", work: `told {"roots":\[\]}`},
 	{name: "rpc-error", work: tooLong},
 	{name: "rug", work: "done"},
 	{name: "same-cursor", work: "please"},
-	{name: "samples", work: notAsked},
+	{name: "samples", work: notGiven},
 	{name: "samples@old", work: noPlace},
 	{name: "slow", work: "please", args: []string{"5"}},
 	{name: "stderr", work: "please"},

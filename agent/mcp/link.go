@@ -42,6 +42,7 @@ type link struct {
 	users    int       // calls that run
 	idle     *time.Timer
 	calls    map[string]*patience // by their progress tokens
+	under    map[*underway]bool   // calls that run
 	// found is what the last listing had; nil: there was none since the start.
 	found  *listing
 	listed time.Time   // when it was asked for

@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,14 +24,17 @@ type Pool struct {
 	links []*link // by name
 	http  *http.Transport
 
+	born string          // identifies this process
 	ctx  context.Context // of everything that the pool starts
 	end  context.CancelFunc
 	wait sync.WaitGroup
 
-	mu    sync.Mutex
-	made  bool   // home was made here
-	stamp string // of what tools was made from
-	tools []agent.Tool
+	mu   sync.Mutex
+	made bool // home was made here
+	// parked are calls whose questions wait for people, by their ids.
+	parked map[string]*underway
+	stamp  string // of what tools was made from
+	tools  []agent.Tool
 }
 
 // New returns a pool that starts nothing. notes keeps what was accepted.
@@ -41,6 +45,7 @@ func New(servers []Server, notes Notes, o Options) *Pool {
 		p.http = newTransport()
 		p.o.HTTP = p.http
 	}
+	p.born = rand.Text()
 	p.ctx, p.end = context.WithCancel(context.Background())
 	for _, s := range servers {
 		l := &link{Server: s, pool: p, calls: map[string]*patience{}}

@@ -59,11 +59,7 @@ func (t *tool) Run(ctx context.Context, c agent.Call) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.l.pool.o.Start+t.l.pool.o.LongCall+time.Second)
 	defer cancel()
-	r, err := t.l.call(ctx, t.pin, args, c.Progress, t.spec.Repeatable)
-	if err != nil {
-		return "", err
-	}
-	return t.read(r)
+	return t.goOn(ctx, c, query{args: args, show: c.Progress, again: t.spec.Repeatable})
 }
 
 // noParameters is for tools whose schema is none of an object.
