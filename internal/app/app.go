@@ -351,7 +351,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		},
 		About: gateway.About{Version: d.opts.Version, Model: d.models.Main.Name(), OneModel: d.models.Other == nil, Models: d.choices},
 		Queue: gateway.Mode(d.cfg.Queue.Mode), Reset: resetOf(d.cfg.Sessions.Reset),
-		Actions: d.book, Rules: d.rules(d.cfg), Count: d.countTurn, Usage: d.saidUsage, People: d.people, Connections: people.NewConnections(d.people), Gate: d.gate, Known: d.known(), NameOf: d.nameOf, Memory: people.Memory{Facts: d.store, People: d.people}, Agents: d.personas, Permit: d.permitOf, Heartbeats: d.beats, Reminders: d.reminders, Commands: running{d.ongoing}, Routes: routesOf(d.cfg), Events: d.events,
+		Actions: d.book, Forms: d.newForms(), Rules: d.rules(d.cfg), Count: d.countTurn, Usage: d.saidUsage, People: d.people, Connections: people.NewConnections(d.people), Gate: d.gate, Known: d.known(), NameOf: d.nameOf, Memory: people.Memory{Facts: d.store, People: d.people}, Agents: d.personas, Permit: d.permitOf, Heartbeats: d.beats, Reminders: d.reminders, Commands: running{d.ongoing}, Routes: routesOf(d.cfg), Events: d.events,
 		Media: d.files, Listener: listening,
 		Pager:   pager{d.files, d.foreign},
 		Kept:    d.files,

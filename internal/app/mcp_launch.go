@@ -5,6 +5,7 @@ import (
 
 	"dragoman/agent/mcp"
 	"dragoman/internal/config"
+	"dragoman/internal/forms"
 	"dragoman/internal/sandbox"
 )
 
@@ -26,6 +27,14 @@ func launcher() mcp.Launch {
 		}
 		return &mcp.Launched{Streams: s.Conn, Errors: s.Said}, nil
 	}
+}
+
+// newForms makes the book of what servers ask people; nil without a server.
+func (d *Daemon) newForms() *forms.Book {
+	if d.mcp == nil {
+		return nil
+	}
+	return forms.New(d.store, 0, nil)
 }
 
 // groundOf says where the program of a server runs; "" of one that has an address.

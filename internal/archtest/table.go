@@ -152,7 +152,7 @@ var Table = []Rule{
 	// What needs a yes, and who said it.
 	{Package: "internal/actions", Imports: domain},
 	{Package: "internal/forms", Imports: domain},
-	{Package: "internal/gateway", Imports: join(domain, "internal/actions", "internal/admission", "internal/people", "agent/recap", "agent/window", "internal/stream", "internal/metrics", "internal/trace"), Tests: []string{"agent/tools", "internal/media", "internal/alerts", "internal/budget", "internal/personas", "internal/reminders", "internal/testkit/pgtest", "sessions/postgres", "sessions/engine"}},
+	{Package: "internal/gateway", Imports: join(domain, "internal/actions", "internal/forms", "internal/admission", "internal/people", "agent/recap", "agent/window", "internal/stream", "internal/metrics", "internal/trace"), Tests: []string{"agent/tools", "internal/media", "internal/alerts", "internal/budget", "internal/personas", "internal/reminders", "internal/testkit/pgtest", "sessions/postgres", "sessions/engine"}},
 	// The description of the API, which it serves.
 	{Package: "docs"},
 	{Package: "internal/api", Imports: join(domain, "docs", "internal/actions", "internal/usage", "internal/web", "internal/people", "internal/stream", "internal/metrics", "internal/plain", "internal/logtail", "sessions/erasure", "sessions/exchange")},

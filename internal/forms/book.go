@@ -186,6 +186,10 @@ type Waiting struct {
 	text  string
 }
 
+func (r *record) waiting() *Waiting {
+	return &Waiting{r.Turn, r.Call, r.Nth, r.Item, r.Until, r.Who, r.question()}
+}
+
 // Question is what asks for the field that waits, in Markdown.
 func (w *Waiting) Question() string { return w.text }
 
@@ -200,7 +204,7 @@ func (b *Book) Waiting(ctx context.Context, k channels.Key) (*Waiting, error) {
 	if r == nil || err != nil {
 		return nil, err
 	}
-	return &Waiting{r.Turn, r.Call, r.Nth, r.Item, r.Until, r.Who, r.question()}, nil
+	return r.waiting(), nil
 }
 
 // Take reads the words of a message as the answer to the form that waits in a chat, if who may
@@ -233,6 +237,27 @@ func (b *Book) Take(ctx context.Context, k channels.Key, who []string, message, 
 		return nil
 	})
 	return t, err
+}
+
+// Concerns returns the form that waits in a chat, nil without one, and whether somebody's
+// message of that id has answered one before.
+func (b *Book) Concerns(ctx context.Context, k channels.Key, who []string, message string) (w *Waiting, again bool, err error) {
+	notes, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: recordKind, Owner: sessions.ChatScope(k)})
+	if err != nil {
+		return nil, false, fmt.Errorf("forms: what waits in a chat: %w", err)
+	}
+	for _, n := range notes {
+		r := recordOf(n)
+		if r == nil {
+			continue
+		}
+		one := r.waiting()
+		again = again || message != "" && r.Last == message && one.IsFor(who)
+		if r.waits(b.now()) {
+			w = one
+		}
+	}
+	return w, again, nil
 }
 
 // Close ends the form that waits in a chat, because its turn does not.

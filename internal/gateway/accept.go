@@ -60,6 +60,10 @@ func (g *Gateway) accept(ctx context.Context, b *binding, m channels.Inbound) er
 	case m.Reaction != "":
 		return g.noteReaction(ctx, m)
 	}
+	taken, err := g.takeForm(ctx, m)
+	if taken || err != nil {
+		return err
+	}
 	if cmd, ok := parseCommand(m.Text); ok && m.Edits == "" && m.Forwarded == nil {
 		return g.carryOut(ctx, m, cmd)
 	}

@@ -77,6 +77,7 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 	}
 	t.Steer = r.steer
 	t.Guard = r.guard(t.History)
+	t.Asker = r.asker()
 	t.Permit = r.permit(t.History.Settings)
 	r.history = t.History
 	notes, err := r.g.jobNotes(ctx, r.claim.Key, t.History, r.rows[len(r.rows)-1].Seq)

@@ -8,6 +8,7 @@ import (
 	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/actions"
+	"dragoman/internal/forms"
 	"dragoman/sessions"
 )
 
@@ -84,29 +85,36 @@ func (r *run) wait(ctx context.Context, w *agent.Waiting) error {
 			p.Until = q.Until
 		}
 	}
-	p.Why = "it waits for a yes"
-	if len(codes) > 0 {
-		p.Why += ": " + strings.Join(codes, ", ")
-	} else {
+	form, err := r.formOf(ctx)
+	if err != nil {
+		return err
+	}
+	p.Why = "it waits for a yes: " + strings.Join(codes, ", ")
+	if len(codes) == 0 && form == nil {
 		p.Until = g.opts.Now() // all of them were answered meanwhile
 	}
+	r.askForm(&p, form)
 	r.removePreview(ctx)
 	err = g.store.Park(ctx, r.claim, p)
 	if err != nil {
 		return fmt.Errorf("park %s: %w", r.id, err)
 	}
 	r.log().Info("the turn is parked", "turn", r.id, "until", p.Until, "why", p.Why)
-	return r.lookAgain(ctx, list)
+	return r.lookAgain(ctx, list, form)
 }
 
-// lookAgain makes the turn due if one of those questions was answered before it was parked:
-// then nothing could be made due.
-func (r *run) lookAgain(ctx context.Context, before []actions.Question) error {
+// lookAgain makes the turn due if one of those questions, or a form, was answered before it was
+// parked: then nothing could be made due.
+func (r *run) lookAgain(ctx context.Context, before []actions.Question, form *forms.Waiting) error {
 	now, err := r.g.opts.Actions.Questions(ctx, r.claim.Key, r.id)
 	if err != nil {
 		return err
 	}
-	if len(now) < len(before) {
+	formNow, err := r.formOf(ctx)
+	if err != nil {
+		return err
+	}
+	if len(now) < len(before) || form != nil && formNow == nil {
 		r.g.makeDue(ctx, []string{r.item()})
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/actions"
 	"dragoman/internal/admission"
+	"dragoman/internal/forms"
 	"dragoman/internal/metrics"
 	"dragoman/internal/people"
 	"dragoman/internal/stream"
@@ -68,6 +69,8 @@ type Options struct {
 	// Actions asks people before a call of a tool that needs a yes. Nil: nobody is asked,
 	// and turns have no guard.
 	Actions *actions.Book
+	// Forms asks people what tools need to know in the middle of a call. Nil: nobody is asked.
+	Forms *forms.Book
 	// Rules are asked before each turn, in this order. See [Gateway.SetRules].
 	Rules []admission.Rule
 	// Count returns what is added to the store's sums in the commit of a turn that ended with

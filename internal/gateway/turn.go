@@ -41,6 +41,7 @@ type run struct {
 	kept bool
 
 	askedAbout map[string]bool // calls that somebody was asked about when it was parked
+	askedForms map[string]int  // and the number of the newest form of a call that was sent
 	parked     bool            // when it was left: it has to be resumed
 	since      time.Time       // when it went on after it was parked last; zero: it never was
 
@@ -82,6 +83,7 @@ func (g *Gateway) newRun(c sessions.Claim, p sessions.Pending) *run {
 	r.parked = isParked(p.Steps)
 	r.since = lastResumed(p.Steps)
 	r.askedAbout = askedCalls(p.Steps)
+	r.askedForms = formsAsked(p.Steps)
 	r.answered = answers(p.Steps)
 	for _, w := range p.Messages {
 		r.add(w)
