@@ -20,6 +20,8 @@ export interface Approval {
   may_always?: boolean;
   /** Mine: the caller may answer it. */
   mine?: boolean;
+  /** Parts are the arguments one by one, what decides most first. A call that is described in words has none. */
+  parts?: (ApprovalPart)[];
   /** Requester is for whom it is done: an identity like telegram:42. */
   requester: string;
   /** State is pending, allowed, used, denied, expired or closed. */
@@ -36,6 +38,13 @@ export interface ApprovalPage {
   data: (Approval)[];
   /** Next is the "after" of the next page. "": this is the last one. */
   next?: string;
+}
+/** ApprovalPart is one argument of a call. */
+export interface ApprovalPart {
+  length: number;
+  name: string;
+  /** Value is text, or JSON of what is none: the first of Length characters. */
+  value: string;
 }
 /** Asked is a question and its answer. */
 export interface Asked {

@@ -39,7 +39,10 @@ type Approval struct {
 	// list, those in talks that the caller reads along are left out.
 	Arguments string `json:"arguments"`
 	Length    int    `json:"length"`
-	Why       string `json:"why"` // it is asked about
+	// Parts are the arguments one by one, what decides most first. A call that is described
+	// in words has none.
+	Parts []ApprovalPart `json:"parts,omitempty"`
+	Why   string         `json:"why"` // it is asked about
 	// Requester is for whom it is done: an identity like telegram:42.
 	Requester string `json:"requester"`
 	// Mine: the caller may answer it.
@@ -52,6 +55,14 @@ type Approval struct {
 	Decided   time.Time `json:"decided,omitzero"`
 	By        string    `json:"by,omitempty"` // who decided
 	ByName    string    `json:"by_name,omitempty"`
+}
+
+// ApprovalPart is one argument of a call.
+type ApprovalPart struct {
+	Name string `json:"name"`
+	// Value is text, or JSON of what is none: the first of Length characters.
+	Value  string `json:"value"`
+	Length int    `json:"length"`
 }
 
 // ApprovalQuery asks for one page of the questions.
@@ -147,8 +158,12 @@ func (s *server) decidesUnread(ctx context.Context, who actions.Who, chat channe
 }
 
 func approvalOf(q actions.Question, who actions.Who) Approval {
+	var parts []ApprovalPart
+	for _, p := range q.Parts {
+		parts = append(parts, ApprovalPart{p.Name, p.Value, p.Length})
+	}
 	return Approval{
-		ID: q.ID, Key: q.Chat, Code: q.Code, State: string(q.State), Turn: q.Turn, Tool: q.Tool, Arguments: q.Shown, Length: q.Length, Why: q.Why,
+		ID: q.ID, Key: q.Chat, Code: q.Code, State: string(q.State), Turn: q.Turn, Tool: q.Tool, Arguments: q.Shown, Length: q.Length, Parts: parts, Why: q.Why,
 		Requester: q.Requester, Mine: who.MayDecide(q), MayAlways: q.MayAlways, Always: q.Always, Asked: q.Asked, Until: q.Until, Decided: q.Decided, By: q.By,
 		ByName: q.ByName,
 	}
@@ -174,6 +189,7 @@ func (s *server) approvals(ctx context.Context, q ApprovalQuery) (Page[Approval]
 		}
 		if !sees {
 			one.Shown = ""
+			one.Parts = nil
 			one.Why = ""
 			sees, err = s.decidesUnread(ctx, who, one.Chat)
 		}

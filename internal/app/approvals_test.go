@@ -77,6 +77,9 @@ func TestApprovalsByVerbs(t *testing.T) {
 	if a.Tool != "web_fetch" || a.Arguments != `{"url":"http://127.0.0.1/secret"}` || a.State != "pending" || !a.Mine || a.Key.String() != "web:default" {
 		t.Errorf("the approval is %+v", a)
 	}
+	if len(a.Parts) != 1 || a.Parts[0] != (api.ApprovalPart{Name: "url", Value: "http://127.0.0.1/secret", Length: 23}) {
+		t.Errorf("its arguments are %+v", a.Parts)
+	}
 	for _, want := range []struct {
 		answer, state, text string
 		changed             bool
@@ -112,7 +115,7 @@ func TestApprovalsReadAlong(t *testing.T) {
 		if refused != nil || (len(got.Data) == 1) != c.sees {
 			t.Fatalf("%s%s: %+v, %v", c.scope, c.query, got, refused)
 		}
-		if c.sees && (got.Data[0].Tool != "web_fetch" || !got.Data[0].Mine || (got.Data[0].Arguments != "") != c.reads || (got.Data[0].Why != "") != c.reads) {
+		if c.sees && (got.Data[0].Tool != "web_fetch" || !got.Data[0].Mine || (got.Data[0].Arguments != "") != c.reads || (len(got.Data[0].Parts) > 0) != c.reads || (got.Data[0].Why != "") != c.reads) {
 			t.Errorf("%s%s is shown %+v", c.scope, c.query, got.Data[0])
 		}
 	}
