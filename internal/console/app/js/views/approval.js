@@ -8,7 +8,7 @@ import { toast, trouble } from "../parts/toast.js";
 import { decide } from "../talk.js";
 import { clock, since, span, t } from "../text.js";
 import { sentence } from "../told.js";
-import { readable } from "./steps.js";
+import { Arguments } from "./arguments.js";
 
 const deadFor = 600; // ms
 
@@ -54,8 +54,7 @@ export function Approval({ of: a }) {
   return html`<section class="inset warn" aria-label=${t("Approval")}>
     <h2><${Icon} name="hand" small />${t("May Dragoman run {0}?", a.tool)}</h2>
     <p>${sentence(a.why)}</p>
-    <pre tabindex="0" role="group" aria-label=${t("Input of {0}", a.tool)}>${readable(a.arguments)}</pre>
-    ${a.length > a.arguments.length && html`<p>${t("This is the beginning of {0} characters.", a.length)}</p>`}
+    <${Arguments} of=${a} />
     ${a.mine
     ? html`<div class="actions">
         <${Button} kind="primary" aria-disabled=${String(!alive)} onClick=${() => answer("allow")}>${t("Allow once")}<//>

@@ -14,7 +14,7 @@ import { clock, day, since, span, t } from "../text.js";
 import { sentence } from "../told.js";
 import { answering, letIn, loadWaiting, putOff, shutOut, takeAlwaysBack, whole } from "../waiting.js";
 import { ended, shapeOf, useAlive } from "./approval.js";
-import { readable } from "./steps.js";
+import { Arguments } from "./arguments.js";
 import { nameOf, netOf } from "./whose.js";
 
 /** @typedef {import("../types.js").WaitingItem} Item */
@@ -78,8 +78,7 @@ function Asked({ of: item }) {
     actions=${hidden ? html`<${Button} kind="primary" icon="eye" onClick=${() => whole(a).then(setRead, trouble)}>${t("Show what it would do")}<//>`
     : html`<${Button} kind="primary" aria-disabled=${dead} onClick=${() => answer("allow")}>${t("Allow once")}<//><${Button} kind="danger" aria-disabled=${dead} onClick=${() => answer("deny")}>${t("Deny")}<//>`}>
     ${hidden ? html`<p>${t("It is asked in a talk of others. Whoever talks there is told that you read along.")}</p>`
-    : html`<p dir="auto">${sentence(a.why)}</p><pre tabindex="0" role="group" aria-label=${t("Input of {0}", a.tool)}>${readable(a.arguments)}</pre>
-      ${a.length > a.arguments.length && html`<p>${t("This is the beginning of {0} characters.", a.length)}</p>`}`}
+    : html`<p dir="auto">${sentence(a.why)}</p><${Arguments} of=${a} />`}
   <//>`;
 }
 

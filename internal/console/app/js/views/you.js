@@ -14,7 +14,7 @@ import { begin, loadWaiting, takeAllBack } from "../waiting.js";
 import { ended, shapeOf } from "./approval.js";
 import { Request, Settled } from "./request.js";
 import { Row } from "./row.js";
-import { brief } from "./steps.js";
+import { beginning, plain } from "./arguments.js";
 import { nameOf } from "./whose.js";
 
 /** @typedef {import("../types.js").Waiting} Waiting */
@@ -64,7 +64,7 @@ function Notify() {
 function Before({ of: w }) {
   /** @type {Decided[]} */
   const rows = [
-    ...w.decided.map((a) => ({ what: [a.tool, brief(a.arguments)].filter(Boolean).join(": "), who: nameOf(a.key), how: ended(a), at: a.decided ?? a.until, shape: shapeOf(a) })),
+    ...w.decided.map((a) => ({ what: [a.tool, plain(beginning(a.parts?.[0]?.value ?? a.arguments))].filter(Boolean).join(": "), who: nameOf(a.key), how: ended(a), at: a.decided ?? a.until, shape: shapeOf(a) })),
     ...w.paired.map((p) => ({ what: t("Pairing: {0} on {1}", p.name || p.person_id, t(network(p.channel)[1])), who: p.name || p.person_id, how: t("Let in"), at: p.approved ?? "", shape: ["good", "check"] })),
   ].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, mostDecided);
   if (!rows.length) return null;
