@@ -80,7 +80,7 @@ test-clients:
 
 ## test-hands: let the assistant use what needs more than make test installs: npm's MCP servers (downloads 40 MB once), PDF manuals of Debian, a booted systemd
 test-hands:
-	@.ci/need ip npm pdftotext valgrind espeak-ng opusinfo pocketsphinx_continuous systemd python3
+	@.ci/need ip npm pdftotext valgrind espeak-ng opusinfo pocketsphinx_continuous systemd python3 pandoc
 	@.ci/npm hands
 	@set -o pipefail; DRAGOMAN_HANDS=$(CURDIR)/.cache/hands DRAGOMAN_NEED_ALL=1 \
 		go test -json -count=1 -timeout 10m -run '^TestHands' $(HANDS) | go run ./.ci/summary
