@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { follow } from "./events.js";
 import { listSoon, loadList } from "./list.js";
-import { flush } from "./outbox.js";
+import { arrive, flush } from "./outbox.js";
 import { change, now } from "./store.js";
 import { reload, reloadSoon } from "./talk.js";
 import { withPiece } from "./written.js";
@@ -11,6 +11,7 @@ import { withPiece } from "./written.js";
 // begin loads what every view needs, and listens.
 export async function begin() {
   change({ me: await get("me") });
+  arrive();
   follow({ on: heard, onState: (online) => {
     const back = online && !now().online;
     if (online !== now().online) change({ online });

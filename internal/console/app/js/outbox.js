@@ -1,5 +1,6 @@
 // Messages that are not known to be on the server's disk. They survive the page, and are
-// sent in order under ids that make a repeat safe.
+// sent in order under ids that make a repeat safe. They and drafts belong to whoever wrote
+// them: somebody else who logs in here neither sees nor sends them.
 
 import { path, post, randomID, Refused } from "./api.js";
 import { keep, kept, keptNames } from "./kept.js";
@@ -15,21 +16,38 @@ let tries = 0;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
 
+// who writes here: until the server has said so, whoever did last.
+/** @returns {string} */
+const who = () => now().me?.person ?? kept("person") ?? "";
+const draft = () => `draft.${encodeURIComponent(who())} `; // a space is in no name that is encoded
+
 // restore finds what an earlier page could not send, and drafts.
 export function restore() {
-  const unsent = keptNames("unsent.").map(kept).filter((m) => m && typeof m.id === "string" && typeof m.text === "string");
+  const unsent = keptNames("unsent.").map(kept).filter((m) => m && typeof m.id === "string" && typeof m.text === "string" && (m.person ?? who()) === who());
   change({
     unsent: unsent.sort((a, b) => (a.at < b.at ? -1 : 1)),
-    drafts: Object.fromEntries(keptNames("draft.").map((name) => [name.slice("draft.".length), kept(name)])),
+    drafts: Object.fromEntries(keptNames(draft()).map((name) => [name.slice(draft().length), kept(name)])),
   });
 }
+
+// arrive is called when the server has said who writes here.
+export function arrive() {
+  const before = kept("person");
+  keep("person", who());
+  if (before !== who()) restore();
+}
+
+// Somebody else has logged in in another tab, so this one would write in their name.
+addEventListener("storage", (event) => {
+  if (event.key === "dragoman.person" && now().me && kept("person") !== who()) location.reload();
+});
 
 /**
  * @param {string} key
  * @param {string} text
  */
 export function keepDraft(key, text) {
-  keep("draft." + key, text);
+  keep(draft() + key, text);
   change((s) => ({ drafts: { ...s.drafts, [key]: text } }));
 }
 
@@ -41,7 +59,7 @@ export function keepDraft(key, text) {
  * @param {{id?: string, as?: string, model?: string, edits?: {seq: number}, files?: import("./types.js").Unsent["files"]}} [how]
  */
 export function say(key, text, how = {}) {
-  const message = { id: randomID(), key, text, at: new Date().toISOString(), as: "message", ...how };
+  const message = { id: randomID(), key, text, at: new Date().toISOString(), as: "message", person: who(), ...how };
   keep(entry(message.id), message);
   change((s) => ({ unsent: [...s.unsent, message] }));
   flush();

@@ -35,6 +35,7 @@
  * @property {string} key
  * @property {string} text
  * @property {string} at
+ * @property {string} [person] who wrote it
  * @property {string} [model]
  * @property {{seq: number}} [edits] the message that it replaces
  * @property {{ref: string, name: string, type: string, bytes: number, seconds?: number}[]} [files]
