@@ -120,7 +120,7 @@ export function Composer({ of: c, to, growing, quote = "", setQuote, editing, st
   };
   if (others && !may("operate")) return html`<p class="composer readonly">${t("You can read this conversation. To answer in it needs the scope operate.")}</p>`;
   const sends = others ? t("Send to {0}", t(network(c.network)[1])) : t("Send (Enter)");
-  const hint = growing ? t("Ask the next thing. It is answered after this.") : others ? t("Write to {0}", to ?? titleOf(c)) : t("Write a message");
+  const hint = others ? t("Write to {0}", to ?? titleOf(c)) : growing ? t("Ask the next thing. It is answered after this.") : t("Write a message");
   return html`<form class="composer" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); send(); }}>
     ${jump && html`<button type="button" class="button jump" onClick=${jump}><${Icon} name="arrow-down" small />${news ? t("New messages") : t("To the end")}</button>`}
     <div class="column">${c.own && /^\/\w*$/.test(draft) && html`<${Lazily} load=${slash} props=${{ typed: draft.slice(1).toLowerCase(), box, complete: (/** @type {string} */ text) => { keepDraft(c.key, text); box.current?.focus(); } }} />`}<div class="box">
@@ -136,12 +136,13 @@ export function Composer({ of: c, to, growing, quote = "", setQuote, editing, st
           ${canRecord && html`<${Button} icon="mic" kind="quiet round" label=${t("Record a voice message")} onClick=${() => record(true)} />`}`}
         <span class="grow" />
         ${!others && html`<${ModelChip} own=${c.model ?? ""} chosen=${model} choose=${setModel} />`}
-        ${growing && empty ? html`<${Button} icon="square" kind="round stop" label=${t("Stop the answer (Esc)")} onClick=${() => stop(c.key).catch(trouble)} />`
-    : html`<button class="button primary round icononly" disabled=${empty} aria-label=${sends} title=${sends}><${Icon} name="arrow-up" small /></button>`}
+        ${growing && html`<${Button} icon="square" kind="round stop" label=${t("Stop the answer (Esc)")} onClick=${() => stop(c.key).catch(trouble)} />`}
+        ${!(growing && empty) && html`<button class="button primary round icononly" disabled=${empty} aria-label=${sends} title=${sends}><${Icon} name="arrow-up" small /></button>`}
       </div>`}
     </div>
     ${over && html`<div class="drop">${t("Drop files here")}</div>`}
-    <p class="hint">${t("Enter sends · Shift+Enter starts a new line · ? shows all keys")}${takesFiles && !isSecureContext && html` · ${t("A voice can be recorded only over https")}`}</p></div>
+    <p class="hint keys">${t("Enter sends · Shift+Enter starts a new line · ? shows all keys")}</p>
+    ${takesFiles && !isSecureContext && html`<p class="hint">${t("A voice can be recorded only over https")}</p>`}</div>
   </form>`;
 }
 
