@@ -48,7 +48,7 @@ function Under({ of: e, text, say }) {
   return html`<div class="under">
     ${delivery && html`<${State} of=${delivery[0]}>${t(delivery[1])}<//>`}
     <${Button} icon="copy" kind="quiet" data-key="c" label=${t("Copy")} onClick=${copy} />
-    ${say.own && html`<${Button} icon="rotate-cw" kind="quiet" data-key="r" label=${t("Retry")} onClick=${() => again(say.talkKey).catch(trouble)} />`}
+    ${say.own && say.last === e.id && html`<${Button} icon="rotate-cw" kind="quiet" data-key="r" label=${t("Retry")} onClick=${() => again(say.talkKey).catch(trouble)} />`}
     <${Button} icon="quote" kind="quiet" label=${t("Quote")} onClick=${() => say.quote(text)} />
     ${e.seq && !e.who && thumb("up", "thumbs-up", t("Good answer"))}
     ${e.seq && !e.who && thumb("down", "thumbs-down", t("Bad answer"))}

@@ -60,7 +60,7 @@ export function Chat({ of: key, at, details, hidden }) {
   const end = () => (talk?.later ? toNewest(key).then(scroll.toEnd) : scroll.toEnd());
   const Frame = hidden ? "section" : "main";
   if (isClosed(row)) return html`<${Frame} class="chat" id=${hidden ? null : "main"} tabindex="-1" aria-label=${titleOf(head)}><${ChatHead} of=${head} growing=${false} details=${details} /><div class="scroll"><${Closed} /></div><//>`;
-  const say = { quote: setQuote, edit: setEditing, talkKey: key, own: Boolean(head.own), answering: growing, net: head.network ?? "" };
+  const say = { quote: setQuote, edit: setEditing, talkKey: key, own: Boolean(head.own), answering: growing, net: head.network ?? "", last: entries.findLast((e) => e.kind === "answer" || e.kind === "person")?.id };
   return html`<${Frame} class="chat" id=${hidden ? null : "main"} tabindex="-1" aria-label=${titleOf(head)}>
     <${ChatHead} of=${head} growing=${growing} details=${details} />
     ${along && html`<p class="readalong"><${Icon} name="eye" small /><span>${t("You read along. {0} does not see that, and nothing is marked as read.", them)}</span></p>`}
