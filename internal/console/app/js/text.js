@@ -89,14 +89,14 @@ export function day(at) {
   return formatted({ weekday: "long", day: "numeric", month: "long", ...year }, date);
 }
 
-// shortTime fits into a row: 19:41, Yesterday, Thu, 3 Oct.
+// shortTime fits into a row: 19:41, Yesterday, Thu, 3 Oct. What is to come has its date.
 /** @param {string} at */
 export function shortTime(at) {
   const date = new Date(at);
   const ago = daysAgo(date);
-  if (ago <= 0) return clock(at);
+  if (ago === 0) return clock(at);
   if (ago === 1) return t("Yesterday");
-  if (ago < 7) return formatted({ weekday: "short" }, date);
+  if (ago > 0 && ago < 7) return formatted({ weekday: "short" }, date);
   return formatted(date.getFullYear() === new Date().getFullYear() ? { day: "numeric", month: "short" } : { dateStyle: "short" }, date);
 }
 
