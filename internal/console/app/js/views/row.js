@@ -65,14 +65,14 @@ export function Found({ hit }) {
   const { content } = hit.message;
   const first = hit.marks[0];
   if (!first) return content.slice(0, 120);
-  const begin = Math.max(0, first.start - 24);
+  const begin = Math.max(0, first.start - 12);
   const end = first.start + first.length;
   return html`${begin ? "… " : ""}${plain(content.slice(begin, first.start))}<mark>${content.slice(first.start, end)}</mark>${plain(content.slice(end, end + 120))}`;
 }
 
 // plain leaves out the signs of Markdown that are no words: one line has no use for them.
 /** @param {string} text */
-const plain = (text) => text.replace(/\*\*|__|`+|^ {0,3}(#{1,6}|>) /gm, "");
+const plain = (text) => text.replace(/\*\*?|__|`+|\||^ {0,3}(#{1,6}|>) /gm, "");
 
 /** @param {{text: string, words: string}} props */
 function Marked({ text, words }) {
