@@ -26,7 +26,7 @@ export function Lazy({ route }) {
   }, [view, online]);
   if (place && me && !allowed) return html`<${Missing} title=${t("This view is not for you")}>${t("It needs the scope {0}. Whoever runs Dragoman can give you a token with it.", place.scope)}<//>`;
   if (!place?.find) return html`<${Missing} title=${t("This view is not here yet")} />`;
-  if (found.view === view && found.problem) return html`<${Missing} title=${t("This view could not be loaded")} again />`;
+  if (found.view === view && found.problem) return html`<${Missing} title=${t("This view could not be loaded")} again=${online}>${online ? t("Dragoman was updated, or cannot be reached.") : t("It was never opened here before. It opens as soon as Dragoman can be reached.")}<//>`;
   if (found.view !== view || !found.Part || !allowed) return html`<main class="view" id="main" tabindex="-1" aria-busy="true"><h1>${t(place.title)}</h1></main>`;
   return html`<${found.Part} route=${route} />`;
 }
@@ -36,4 +36,4 @@ export function Lazy({ route }) {
 /** @param {{title: string, again?: boolean, children?: any}} props */
 const Missing = ({ title, again, children }) => html`<main class="view" id="main" tabindex="-1"><h1 class="unseen">${title}</h1>
   <${Empty} icon="wrench" title=${title} actions=${again ? html`<button type="button" class="button" onClick=${() => location.reload()}>${t("Load the page again")}</button>` : html`<a class="button" href="/talk">${t("Go to Talk")}</a>`}>
-    ${children ?? (again ? t("Dragoman was updated, or cannot be reached.") : t("The command dragoman has what belongs here."))}<//></main>`;
+    ${children ?? t("The command dragoman has what belongs here.")}<//></main>`;
