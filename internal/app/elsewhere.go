@@ -52,7 +52,7 @@ func networks(cfg *config.Config) (names []string) {
 }
 
 var _ = feature(func(cfg *config.Config, _ *Daemon) []api.Feature {
-	f := api.Feature{Name: "send_message", State: api.FeatureOff}
+	f := api.Feature{Name: tools.SendMessage(nil).Spec().Name, State: api.FeatureOff}
 	var ways []string
 	if n := len(cfg.Routes); n > 0 {
 		ways = append(ways, fmt.Sprintf("on %d of the configuration's routes", n))
