@@ -105,7 +105,8 @@ func TestTelegramWebhookOverNodes(t *testing.T) {
 		}
 		return server.Unconfirmed() == 0
 	}
-	if !testkit.Poll(time.Minute, answered) {
+	// Both nodes die with chats in their hands, which the other one gets when their leases end.
+	if !testkit.Poll(3*time.Minute, answered) {
 		t.Errorf("not everything is answered; %d updates wait", server.Unconfirmed())
 	}
 	for chat, want := range sent {
