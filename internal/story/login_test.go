@@ -89,9 +89,13 @@ func TestToolServerLogin(t *testing.T) {
 	free := httptest.NewServer(http.NotFoundHandler())
 	redirect := free.URL + "/callback" // nothing listens there then
 	free.Close()
-	server := &mcptest.Login{Client: "dragoman", Redirect: redirect, Life: 3600, Tools: mcptest.Handler("good@old")}
+	tools := mcptest.Handler("good@old")
+	server := &mcptest.Login{Client: "dragoman", Redirect: redirect, Life: 3600, Tools: tools}
 	web := httptest.NewServer(server)
-	t.Cleanup(web.Close)
+	t.Cleanup(func() {
+		web.Close()
+		_ = tools.(io.Closer).Close() // the daemon's last session
+	})
 	h := withServers(t, fmt.Sprintf("    tickets: {url: '%s/mcp', effects: {echo: read}, oauth: {client_id: dragoman, redirect: %q}}\n", web.URL, redirect))
 	d := h.start()
 	const needs = "it needs a login: say dragoman mcp login tickets"

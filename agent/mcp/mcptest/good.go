@@ -118,5 +118,19 @@ func runGood(name string) int {
 // goodHandler serves HTTP; the present era has no sessions.
 func goodHandler(name string) http.Handler {
 	s := newGood(name)
-	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: name == "good"})
+	return goodServer{mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: name == "good"}), s}
+}
+
+// goodServer is one at an address.
+type goodServer struct {
+	http.Handler
+	server *mcp.Server
+}
+
+// Close ends the sessions that clients have left open, as one does that is killed.
+func (g goodServer) Close() error {
+	for one := range g.server.Sessions() {
+		_ = one.Close() // its client is gone
+	}
+	return nil
 }

@@ -81,7 +81,8 @@ var web = map[string]struct {
 func WebNames() []string { return slices.Sorted(maps.Keys(web)) }
 
 // Handler is a server over HTTP: a good one, one of [WebNames], or one of [Names]. Those
-// that are about a process or about what is sent between answers make no sense here.
+// that are about a process or about what is sent between answers make no sense here. A good
+// one is an [io.Closer], which ends the sessions of clients that were killed.
 func Handler(name string, args ...string) http.Handler {
 	if slices.Contains(Good, name) {
 		return goodHandler(name)
