@@ -51,7 +51,7 @@ var hostileWeb = []misbehaving{
 	{name: "web-page", off: nothing},
 	{name: "web-redirect", off: "redirects to another address"},
 	{name: "web-silent", off: "did not answer"},
-	{name: "asks", work: notAsked},
+	{name: "asks", work: asksPerson},
 	{name: "bad-json", work: "."},
 	{name: "big", work: "."},
 	{name: "breaks-schema", work: "breaks the schema"},
@@ -65,5 +65,5 @@ var hostileWeb = []misbehaving{
 	{name: "requests", work: "too many events|" + noAnswer},
 	{name: "progress", work: noAnswer},
 	{name: "storm", work: "too many events"},
-	{name: "samples", work: notAsked},
+	{name: "samples", work: notGiven},
 }
