@@ -208,6 +208,7 @@ func (l *link) watch(c *live) {
 	if c.process != nil {
 		_ = c.process.Close()
 	}
+	_ = c.session.Close() // or the library keeps a goroutine for the stream of changes
 	close(c.ended)
 	l.mu.Lock()
 	defer l.mu.Unlock()
