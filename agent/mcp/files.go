@@ -34,7 +34,7 @@ func programFiles(s *Server, apart bool) (map[string]string, error) {
 		}
 		info, err := os.Stat(arg)
 		if apart && errors.Is(err, fs.ErrPermission) {
-			return nil, fmt.Errorf("Dragoman cannot look at %s, so nobody would notice if that changed. Put programs where everybody may read them, and write paths in the server's own folder without that folder", filepath.Base(arg))
+			return nil, fmt.Errorf("the daemon cannot look at %s, so nobody would notice if that changed. Put programs where everybody may read them, and write paths in the server's own folder without that folder", filepath.Base(arg))
 		}
 		if err != nil || !info.Mode().IsRegular() {
 			continue

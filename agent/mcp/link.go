@@ -112,7 +112,7 @@ func (l *link) use(ctx context.Context) (c *live, release func(), err error) {
 	}
 }
 
-var errClosed = errors.New("Dragoman is ending")
+var errClosed = errors.New("the daemon is ending")
 
 // look returns the open connection, which the caller then uses; or what to wait for: the end
 // of an attempt, or of a short pause.

@@ -150,7 +150,7 @@ func TestServersThatEndBadly(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body) // or it does not learn that nobody waits
 		<-r.Context().Done()
 	}
-	p, s := painter(t, drawing.Options{Timeout: 50 * time.Millisecond}, slow)
+	p, _ := painter(t, drawing.Options{Timeout: 50 * time.Millisecond}, slow)
 	if _, err := p.Draw(t.Context(), "a boat"); err == nil || !strings.Contains(err.Error(), "took longer than 50ms") {
 		t.Errorf("a slow server: %v", err)
 	}
@@ -168,9 +168,9 @@ func TestServersThatEndBadly(t *testing.T) {
 	if _, err := p.Draw(t.Context(), "a boat"); err == nil || !strings.Contains(err.Error(), "broke off") {
 		t.Errorf("a server that breaks off: %v", err)
 	}
-	p, s = painter(t, drawing.Options{}, half)
+	gone, s := painter(t, drawing.Options{}, half)
 	s.Close()
-	if _, err := p.Draw(t.Context(), "a boat"); err == nil || !strings.Contains(err.Error(), "did not answer") {
+	if _, err := gone.Draw(t.Context(), "a boat"); err == nil || !strings.Contains(err.Error(), "did not answer") {
 		t.Errorf("a server that is gone: %v", err)
 	}
 }
