@@ -55,7 +55,9 @@ func TestHandsServers(t *testing.T) {
 	t.Cleanup(modern.Close)
 	folder := t.TempDir()
 	note := filepath.Join(folder, "note.txt")
-	const read = "tools: {'*': allow}, effects: {echo: read, get-sum: read, add: read, read_text_file: read, list_directory: read, read_graph: read, search_nodes: read, create_entities: read, write_file: read}"
+	// Few tools, so that all of them are described.
+	const read = "tools: {'*': deny, echo: allow, get-sum: allow, add: allow, read_text_file: allow, write_file: allow, read_graph: allow, create_entities: allow}, " +
+		"effects: {echo: read, get-sum: read, add: read, read_text_file: read, read_graph: read, create_entities: read, write_file: read}"
 	over := func(name string, command ...string) string {
 		return fmt.Sprintf("    %s: {command: [%s], %s}\n", name, strings.Join(command, ", "), read)
 	}

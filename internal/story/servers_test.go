@@ -84,7 +84,7 @@ func (h *house) untilOffered(who botapi.User, tool string) {
 			return !strings.Contains(h.dragoman("mcp", "list"), server+": starting")
 		})
 	}
-	h.t.Fatalf("%s is not offered", tool)
+	h.t.Fatalf("%s is not offered; mcp list says\n%s", tool, h.dragoman("mcp", "list"))
 }
 
 // One server of tools never answers, one hangs in a call, and the others work: people get
