@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // PinsName is the file of pins in the state directory.
@@ -55,7 +56,7 @@ func (p Pins) Write(path string) error {
 		return fmt.Errorf("skills: keep what was accepted: %w", err)
 	}
 	_, err = f.Write(append(data, '\n'))
-	err = errors.Join(err, f.Sync(), f.Close())
+	err = errors.Join(err, giveToOwner(f), f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
@@ -64,4 +65,21 @@ func (p Pins) Write(path string) error {
 		return fmt.Errorf("skills: keep what was accepted: %w", err)
 	}
 	return nil
+}
+
+// giveToOwner gives a file to the owner of its folder, if root wrote it: the service reads it
+// as a user of its own.
+func giveToOwner(f *os.File) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(filepath.Dir(f.Name()))
+	if err != nil {
+		return err
+	}
+	owner, is := info.Sys().(*syscall.Stat_t)
+	if !is {
+		return nil
+	}
+	return f.Chown(int(owner.Uid), int(owner.Gid))
 }
