@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"dragoman/agent/agenttest"
+	"dragoman/channels"
 	"dragoman/internal/api"
 )
 
@@ -38,4 +39,21 @@ func TestAServerThatAsks(t *testing.T) {
 		t.Errorf("a refusal is answered with %q", got)
 	}
 	r.until("the turn to go on", func() bool { return strings.Contains(lastOf(model), "answer: decline") })
+
+	// What the page says by the API is an answer, too.
+	model.Next(agenttest.ToolReply(agenttest.ToolDelta{ID: "c3", Name: "good__ask", Arguments: "{}"}))
+	key := channels.MustKey("web:said")
+	say := func(id, text string) {
+		if _, err := api.PutPrompt.Call(t.Context(), r.admin, api.Prompt{Key: key, ID: id, Text: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("book", "book it")
+	r.until("the question", func() bool {
+		page, err := api.ListQueue.Call(t.Context(), r.admin, api.QueueQuery{State: "parked"})
+		return err == nil && len(page.Data) == 1
+	})
+	model.Next(agenttest.TextReply("Booked again."))
+	say("answer", "Zoe")
+	r.until("the turn to go on", func() bool { return strings.Contains(lastOf(model), "answer: accept Zoe, state: asked") })
 }

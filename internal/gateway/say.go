@@ -25,16 +25,21 @@ type Said struct {
 // Say puts q into its conversation, as if its channel had, and does not wait for the
 // answer, which is delivered there. With an id it is safe to repeat. mode is how it is
 // answered while a turn runs, "" as configured. A command that a person says in a room of the
-// page is carried out, as on every network; it has no Seq. Errors: those of
+// page is carried out, as on every network; it has no Seq, and neither has what answers the
+// question of a server of tools. Errors: those of
 // [Gateway.Converse], and a [*sessions.ReplaceError] if q may not replace what it names.
 func (g *Gateway) Say(ctx context.Context, q Question, mode Mode) (Said, error) {
 	m, former, err := g.asked(ctx, q)
 	if err != nil {
 		return Said{}, err
 	}
-	name, is := parseCommand(m.Text)
-	if is && mode == "" && g.takesCommands(q, m) {
-		return Said{ID: m.ID}, g.carryOut(ctx, m, name)
+	if mode == "" && g.takesCommands(q, m) {
+		if taken, err := g.takeForm(ctx, m); taken || err != nil {
+			return Said{ID: m.ID}, err
+		}
+		if name, is := parseCommand(m.Text); is {
+			return Said{ID: m.ID}, g.carryOut(ctx, m, name)
+		}
 	}
 	got, err := g.put(ctx, &q, m, former, mode)
 	if err != nil {
