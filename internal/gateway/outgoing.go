@@ -70,23 +70,17 @@ func (s *chats) expedite(k channels.Key, seq int64, n int) {
 func (s *chats) urgentFirst(k channels.Key, list []sessions.Delivery) []sessions.Delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var urgent []int64
-	if o := s.outgoing(k); o != nil && len(o.urgent) > 0 {
-		o.urgent = slices.DeleteFunc(o.urgent, func(seq int64) bool {
-			return !slices.ContainsFunc(list, func(d sessions.Delivery) bool { return d.Seq == seq })
-		})
-		urgent = o.urgent
-	}
 	if len(list) > 0 && list[0].Part > 1 { // within a long answer, perhaps after a restart
-		for _, d := range list {
-			if d.Kind == channels.KindCommand {
-				urgent = append(slices.Clip(urgent), d.Seq)
-			}
-		}
+		s.expediteCommands(k, list)
 	}
-	if len(urgent) == 0 {
+	o := s.outgoing(k)
+	if o == nil || len(o.urgent) == 0 {
 		return list
 	}
+	urgent := slices.DeleteFunc(o.urgent, func(seq int64) bool {
+		return !slices.ContainsFunc(list, func(d sessions.Delivery) bool { return d.Seq == seq })
+	})
+	o.urgent = urgent
 	slices.SortStableFunc(list, func(a, b sessions.Delivery) int {
 		x, y := slices.Contains(urgent, a.Seq), slices.Contains(urgent, b.Seq)
 		switch {
@@ -98,6 +92,19 @@ func (s *chats) urgentFirst(k channels.Key, list []sessions.Delivery) []sessions
 		return 1
 	})
 	return list
+}
+
+// expediteCommands lets the replies to commands in list overtake the other deliveries of k.
+// After a restart nobody else knows of them. The caller holds s.mu.
+func (s *chats) expediteCommands(k channels.Key, list []sessions.Delivery) {
+	for _, d := range list {
+		if d.Kind != channels.KindCommand {
+			continue
+		}
+		if o := s.beginOutgoing(k); !slices.Contains(o.urgent, d.Seq) {
+			o.urgent = append(o.urgent, d.Seq)
+		}
+	}
 }
 
 // batch is how many deliveries of k to read: far enough to find the urgent ones.

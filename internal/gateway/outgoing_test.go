@@ -157,6 +157,39 @@ func TestCommandsOvertakeAfterARestart(t *testing.T) {
 	}
 }
 
+// After a restart within a long answer, replies to commands of before it and of now go out in
+// their order, each once, before the rest: the chat is not read again and again.
+func TestCommandsOfBeforeAndAfterARestart(t *testing.T) {
+	hung := time.AfterFunc(30*time.Second, func() { panic("the chat is read again and again") }) // outside of the bubble: real time
+	defer hung.Stop()
+	synctest.Test(t, func(t *testing.T) {
+		part := func(kind channels.Kind, i, of int) sessions.Label {
+			return sessions.Label{Kind: kind, Part: i, Parts: of}
+		}
+		w := startPaced(t, 1, func(w *world, _ *gateway.Binding, _ *gateway.Options) {
+			for _, replies := range [][]sessions.Reply{
+				{{Label: part(channels.KindAnswer, 2, 3), Text: "a 2"}, {Label: part(channels.KindAnswer, 3, 3), Text: "a 3"}},
+				{{Label: part(channels.KindCommand, 1, 1), Text: "first"}},
+				{{Label: part(channels.KindCommand, 1, 1), Text: "second"}},
+			} {
+				for i := range replies {
+					replies[i].Key = channels.MustKey("net:1")
+				}
+				if _, err := w.mem.Accept(t.Context(), sessions.Entry{Inbound: w.message("1", "x"), Answered: true, Replies: replies}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+		time.Sleep(100 * time.Millisecond) // the first one is on its way
+		w.say("1", "/help")
+		time.Sleep(time.Minute)
+		got := w.net.texts("1")
+		if n := len(got); n < 5 || !slices.Equal(got[:2], []string{"first", "second"}) || !slices.Equal(got[n-2:], []string{"a 2", "a 3"}) {
+			t.Errorf("sent %q, want the replies to commands first", got)
+		}
+	})
+}
+
 // If the bot is removed from a chat during an answer, it does not finish that
 // answer when it comes back. An answer that had not begun is sent then.
 func TestKickEndsAnAnswer(t *testing.T) {
