@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"dragoman/internal/lazily"
+	"dragoman/internal/setting"
 )
 
 // MCPServer is a server whose tools the model may use, by the Model Context Protocol.
 type MCPServer struct {
-	Command    []string          `yaml:"command,flow,omitempty" repeat:"ok" doc:"A program and its arguments, started without a shell. It has the rights of the daemon's user, or under dragoman-mcp.socket another user's, and no variable of the daemon but PATH. Set either command or url. docs/mcp-servers.md has examples."`
+	Command    Program           `yaml:"command,flow,omitempty" repeat:"ok" doc:"A program and its arguments, started without a shell. It has the rights of the daemon's user, or under dragoman-mcp.socket another user's, and no variable of the daemon but PATH. Set either command or url. docs/mcp-servers.md has examples."`
 	Env        map[string]Secret `yaml:"env,omitempty" names:"variable" doc:"Variables for the program, for example its key. They are treated as secrets."`
 	URL        string            `yaml:"url,omitempty" is:"private url" empty:"ok" doc:"Where the server is: https, or http on this machine."`
 	Token      Secret            `yaml:"token,omitempty" is:"key" empty:"ok" doc:"Sent to url, as Authorization: Bearer."`
@@ -33,12 +34,12 @@ func (c *Config) EnabledMCP() (names []string) {
 	return names
 }
 
-// Where is the program or the address of the server, for people.
+// Where is the program or the address of the server, for people, without what may be a secret.
 func (s MCPServer) Where() string {
 	if len(s.Command) > 0 {
-		return "the program " + strings.Join(s.Command, " ")
+		return "the program " + s.Command.String()
 	}
-	return s.URL
+	return setting.ShownURL(s.URL)
 }
 
 // Asks says what a person is not asked about, and what is asked for once, as a part of a sentence after Where; "" if they
@@ -86,6 +87,14 @@ func (v *validator) mcp() {
 		if what, want := commandFlaw(s.Command); what != "" {
 			v.bad(at+".command", what, want)
 		}
+		v.openSecret(at+".command", s.Command, `write it in env, like env: {API_KEY: "${file:/run/credentials/key}"}, if the program reads a variable`)
+	}
+}
+
+// openSecret warns of a secret among the arguments of a program.
+func (v *validator) openSecret(path string, p Program, want string) {
+	if len(p.Secrets()) > 0 {
+		v.warn(path, "has what looks like a secret, and everybody on this machine can read the arguments of a program that runs", want)
 	}
 }
 

@@ -1,6 +1,8 @@
 package config_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -43,7 +45,7 @@ func TestMCPServers(t *testing.T) {
 		"command: [uvx, server==1.2]":                                                                                                                    "",
 		"command: [npx, '@a/server@latest']":                                                                                                             "latest version",
 		"command: [docker, run, 'tools:latest']":                                                                                                         "latest version",
-		"command: ['']":                                                                                                                                  "is empty",
+		"command: ['']": "is empty",
 	} {
 		_, err := load(t, "mcp: {servers: {files: {"+text+"}}}")
 		if problem == "" && err != nil || problem != "" && (err == nil || !strings.Contains(err.Error(), problem)) {
@@ -70,5 +72,46 @@ func TestMCPServers(t *testing.T) {
 	}
 	if _, err := load(t, c.Effective()); err != nil {
 		t.Errorf("the effective configuration does not load: %v", err)
+	}
+}
+
+// A secret among the arguments of a program is nowhere to be read, and check says where it belongs.
+func TestOpenSecretsOfPrograms(t *testing.T) {
+	const secret = "ghp_0123456789abcdefghij"
+	c, err := load(t, `mcp: {servers: {a: {command: [/opt/a, "--token=${T}", --key, hunter2, /srv/data]}, b: {url: "https://b.example/s/0123456789abcdefgh/mcp"}, c: {command: [/opt/c, --port, "80"]}}}
+hooks: [{on: [turn_done], command: [/bin/true, --token, `+secret+`]}]`, "T="+secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var warned, shown strings.Builder
+	for _, w := range c.Warnings() {
+		warned.WriteString(w.String() + "\n")
+	}
+	settings, err := c.Shown()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range settings {
+		shown.WriteString(s.Value + "\n")
+	}
+	for _, name := range c.EnabledMCP() {
+		shown.WriteString(c.MCP.Servers[name].Where() + "\n")
+	}
+	shown.WriteString(c.Effective())
+	for _, text := range []string{shown.String(), warned.String(), fmt.Sprint(c.MCP, c.Hooks)} {
+		if strings.Contains(text, secret) || strings.Contains(text, "hunter2") {
+			t.Errorf("a secret is shown:\n%s", text)
+		}
+	}
+	if !strings.Contains(shown.String(), "the program /opt/a --token=<hidden> --key <hidden> /srv/data\nhttps://b.example/<hidden>\n") {
+		t.Errorf("the servers are shown as %s", shown.String())
+	}
+	for path, is := range map[string]bool{"mcp.servers.a.command: has what looks like a secret": true, "hooks[0].command: has what looks": true, "servers.c": false} {
+		if strings.Contains(warned.String(), path) != is {
+			t.Errorf("%s: warned is %v in:\n%s", path, !is, warned.String())
+		}
+	}
+	if !slices.Contains(c.Secrets(), secret) || !slices.Contains(c.Secrets(), "hunter2") {
+		t.Errorf("the log does not hide it: %q", c.Secrets())
 	}
 }

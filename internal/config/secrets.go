@@ -6,7 +6,7 @@ import "reflect"
 // be found in words that have nothing to do with it.
 const minHidden = 6
 
-// Secrets are the secrets that c has, of at least six bytes, in any order.
+// Secrets are the secrets that c has, also in arguments of programs, of at least six bytes, in any order.
 func (c *Config) Secrets() (all []string) {
 	var walk func(v reflect.Value)
 	walk = func(v reflect.Value) {
@@ -16,6 +16,14 @@ func (c *Config) Secrets() (all []string) {
 				walk(v.Elem())
 			}
 		case reflect.Slice:
+			if program, is := v.Interface().(Program); is {
+				for _, text := range program.Secrets() {
+					if len(text) >= minHidden {
+						all = append(all, text)
+					}
+				}
+				return
+			}
 			for i := range v.Len() {
 				walk(v.Index(i))
 			}

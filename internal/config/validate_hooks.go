@@ -39,6 +39,7 @@ func (v *validator) hook(path string, h *Hook) {
 	case h.Name != "":
 		v.bad(path+".name", "a command needs no name", "remove it, or write a url")
 	}
+	v.openSecret(path+".command", h.Command, "let the program read it from a file")
 	program := h.Command[0]
 	info, err := os.Stat(program)
 	switch {

@@ -15,6 +15,8 @@ import (
 type (
 	// Secret is text that must not be shown.
 	Secret = setting.Secret
+	// Program is a program and its arguments, of which it shows what is no secret.
+	Program = setting.Program
 	// Duration is a time span.
 	Duration = setting.Duration
 	// Size is a number of bytes.
