@@ -122,6 +122,8 @@ func commandFlaw(command []string) (what, want string) {
 		return "is empty", "write a program"
 	case slices.ContainsFunc(args, func(a string) bool { return strings.HasSuffix(a, "@latest") || strings.HasSuffix(a, ":latest") }):
 		return "starts whatever is the latest version then", "write a version with a number"
+	case slices.Contains(containers, program) && isUnnumbered(args):
+		return "starts an image without the number of its version", "write a tag with a number, or better the digest: NAME@sha256:…"
 	case !slices.Contains(fetchers, program):
 		return "", ""
 	case slices.Contains(args, "-y") || slices.Contains(args, "--yes"):

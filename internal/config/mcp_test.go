@@ -45,6 +45,13 @@ func TestMCPServers(t *testing.T) {
 		"command: [uvx, server==1.2]":                                                                                                                    "",
 		"command: [npx, '@a/server@latest']":                                                                                                             "latest version",
 		"command: [docker, run, 'tools:latest']":                                                                                                         "latest version",
+		"command: [docker, run, -i, --rm, tools]":                                                                                                        "without the number of its version",
+		"command: [/usr/bin/docker, run, -it, -e, A, 'tools:stable']":                                                                                    "without the number of its version",
+		"command: [docker, --context, x, run, -ie, A, --name=b, --net, none, a/tools, x@1.2]":                                                            "without the number of its version",
+		"command: [podman, run, -eA=b, --replace, --tls-verify=false, 'localhost:5000/tools']":                                                           "without the number of its version",
+		"command: [docker, run, -p, '80:80', -v/a:/b, 'localhost:5000/tools:v1.2', x]":                                                                   "",
+		"command: [docker, run, 'tools@sha256:" + strings.Repeat("0a", 32) + "']":                                                                        "",
+		"command: [docker, exec, -i, tools, server]":                                                                                                     "",
 		"command: ['']": "is empty",
 	} {
 		_, err := load(t, "mcp: {servers: {files: {"+text+"}}}")
