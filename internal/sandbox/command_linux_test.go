@@ -8,12 +8,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"dragoman/internal/sandbox"
 	"dragoman/internal/testkit"
+
+	"golang.org/x/sys/unix"
 )
 
 // asUser is [testkit.AsUser].
@@ -109,6 +112,55 @@ func TestCommandsHaveLimits(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 		})
+	}
+}
+
+// besideThreads, at the end of a line, has the helper do what Go's runtime does on a busy
+// machine: see [needAddresses].
+const besideThreads = "# beside other threads"
+
+var _ = disturbed()
+
+// disturbed starts [needAddresses] in a helper that is asked for it.
+func disturbed() bool {
+	asked := slices.ContainsFunc(os.Args, func(arg string) bool { return strings.HasSuffix(arg, besideThreads) })
+	if asked {
+		go needAddresses()
+	}
+	return asked
+}
+
+// needAddresses stands in for a thread of Go's runtime, which needs addresses at any moment,
+// and dies with the process when there are none.
+func needAddresses() {
+	for {
+		memory, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ, unix.MAP_ANON|unix.MAP_PRIVATE)
+		if err == nil {
+			err = unix.Munmap(memory)
+		}
+		if err != nil {
+			_, _ = unix.Write(2, []byte("fatal error: no addresses\n"))
+			os.Exit(2)
+		}
+	}
+}
+
+// The limit of memory binds the command, and not the threads that this program has until it
+// has become the command.
+func TestLimitsSpareTheHelper(t *testing.T) {
+	if !asUser(t) {
+		return
+	}
+	work := workFolder(t)
+	for range 20 {
+		got, err := sandbox.Exec(t.Context(), sandbox.Command{Line: "ulimit -v " + besideThreads, Dir: work})
+		if got.Output != "1048576\n" || got.Code != 0 || err != nil {
+			t.Fatalf("a command gives %+v, %v", got, err)
+		}
+		read, err := sandbox.Read(t.Context(), sh("ulimit -v "+besideThreads, ""))
+		if string(read.Out) != "147456\n" || read.Said != "" || read.Code != 0 || err != nil {
+			t.Fatalf("a program gives %q, %q, code %d, %v", read.Out, read.Said, read.Code, err)
+		}
 	}
 }
 

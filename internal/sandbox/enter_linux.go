@@ -25,24 +25,27 @@ type processLimit struct {
 	most uint64
 }
 
-// programLimits are those of a program that reads a foreign file, beside the processor's time.
+// commandMemory is how many bytes of addresses each process of a command has.
+const commandMemory = 1 << 30
+
+// programLimits are those of a program that reads a foreign file, beside the processor's time
+// and its memory.
 var programLimits = []processLimit{
 	{unix.RLIMIT_CORE, 0},
 	{unix.RLIMIT_MEMLOCK, 0},
 	{unix.RLIMIT_NOFILE, 64},
 	{unix.RLIMIT_FSIZE, 0},
 	{unix.RLIMIT_NPROC, 256}, // of all processes together
-	{unix.RLIMIT_AS, programMemory},
 }
 
-// commandLimits are those of each process of a command, beside the processor's time.
+// commandLimits are those of each process of a command, beside the processor's time and its
+// memory.
 var commandLimits = []processLimit{
 	{unix.RLIMIT_CORE, 0},
 	{unix.RLIMIT_MEMLOCK, 0},
 	{unix.RLIMIT_NOFILE, 256},
 	{unix.RLIMIT_FSIZE, 64 << 20},
 	{unix.RLIMIT_NPROC, 256}, // of all processes together
-	{unix.RLIMIT_AS, 1 << 30},
 }
 
 // landlockOnly is the version of this kernel's Landlock; a [Closed] says why it is too little.
@@ -117,9 +120,12 @@ func enter(args []string) {
 	switch {
 	case err != nil:
 	case program:
-		err = becomeFor(args[2], programLimits, args[3], args[3:]...)
+		err = unix.Access(args[3], unix.X_OK) // else the shell would say it
+		if err == nil {
+			err = becomeFor(args[2], programLimits, programMemory, args[3:]...)
+		}
 	default:
-		err = becomeFor(args[2], commandLimits, "/bin/sh", "sh", "-c", args[3])
+		err = becomeFor(args[2], commandLimits, commandMemory, "/bin/sh", "-c", args[3])
 	}
 	_, _ = unix.Write(toldFile, []byte(err.Error()))
 	os.Exit(exitSaid)
@@ -207,17 +213,21 @@ func dropRights() error {
 	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
 }
 
-// becomeFor becomes a program each of whose processes gets so many seconds of the processor.
-func becomeFor(seconds string, limits []processLimit, path string, args ...string) error {
+// becomeFor becomes args, each of whose processes gets so many seconds of the processor and
+// bytes of addresses. A shell on the way sets the limit of these: until this program is gone,
+// any of its threads may need more, and the runtime then dies, or writes that it does among
+// what the command prints.
+func becomeFor(seconds string, limits []processLimit, memory int, args ...string) error {
 	n, err := strconv.ParseUint(seconds, 10, 16)
 	if err != nil {
 		return err
 	}
-	return become(append(slices.Clone(limits), processLimit{unix.RLIMIT_CPU, n}), path, args...)
+	shell := []string{"sh", "-c", fmt.Sprintf(`ulimit -v %d && exec "$@"`, memory>>10), "sh"}
+	return become(append(slices.Clone(limits), processLimit{unix.RLIMIT_CPU, n}), "/bin/sh", append(shell, args...)...)
 }
 
-// become sets the limits and replaces this program. Go's runtime dies of these limits now
-// and then, so nothing is allocated after the first of them.
+// become sets the limits and replaces this program. Nothing is allocated after the first of
+// them.
 func become(limits []processLimit, path string, args ...string) error {
 	file, err := unix.BytePtrFromString(path)
 	if err != nil {
