@@ -191,7 +191,7 @@ func TestCommandsInTheUnit(t *testing.T) {
 	if info, err := os.Stat(work); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("after the commands the folder is %v, %v", info.Mode(), err)
 	}
-	left := "(setsid sh -c 'while :; do echo >> alive; sleep 0.05; done' >/dev/null 2>&1 &) ; sleep 0.5"
+	left := "(setsid sh -c 'while :; do echo >> alive; sleep 0.05; done' >/dev/null 2>&1 &) ; until [ -s alive ]; do sleep 0.05; done"
 	if _, err := u.Exec(t.Context(), sandbox.Command{Line: left, Dir: work}); err != nil {
 		t.Fatal(err)
 	}
