@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -69,7 +70,7 @@ func (l *link) report(known *pinned, found *listing) Report {
 	}
 	files, err := l.files()
 	if err != nil || !maps.Equal(files, known.Files) {
-		r.Said = append(r.Said, fmt.Sprintf("the files of its program have changed since %s", known.At.Format(time.DateOnly)))
+		r.Said = append(r.Said, fmt.Sprintf("files of its program have changed since %s: %s", known.At.Format(time.DateOnly), strings.Join(changedFiles(known.Files, files), ", ")))
 	}
 	return r
 }

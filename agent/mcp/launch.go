@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os/exec"
-	"path/filepath"
 	"time"
 )
 
@@ -39,8 +37,8 @@ type Launch func(ctx context.Context, p Program) (*Launched, error)
 
 // launchProgram lets start start the program of s.
 func launchProgram(ctx context.Context, s *Server, start Launch) (*process, error) {
-	path, err := exec.LookPath(s.Command[0])
-	if err != nil || !filepath.IsAbs(path) {
+	path, err := findProgram(s.Command[0], "")
+	if err != nil {
 		return nil, errNoProgram(s)
 	}
 	started, err := start(ctx, Program{Server: s.Name, Command: append([]string{path}, s.Command[1:]...), Env: variables(s)})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ const (
 // head is the stored form of what was accepted of a server itself.
 type head struct {
 	At time.Time `json:"at"`
-	// Files are the hashes of the files that its command names.
+	// Files are the hashes of what its command runs: see programFiles.
 	Files map[string]string `json:"files,omitempty"`
 }
 
@@ -132,7 +133,8 @@ func (p *pins) checkFiles(ctx context.Context, server string, files map[string]s
 	if err != nil || have == nil || maps.Equal(have.Files, files) {
 		return err
 	}
-	return fmt.Errorf("the files of its program have changed since %s. If you changed them: dragoman mcp accept %s", have.At.Format(time.DateOnly), server)
+	return fmt.Errorf("files of its program have changed since %s (%s). If you changed them: dragoman mcp accept %s",
+		have.At.Format(time.DateOnly), strings.Join(changedFiles(have.Files, files), ", "), server)
 }
 
 // first accepts the first listing of a server.

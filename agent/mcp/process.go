@@ -43,7 +43,7 @@ func variables(s *Server) (list []string) {
 // startProgram starts the program of s in a process group of its own. It gets no variable of
 // ours but PATH, so no key of ours either.
 func startProgram(s *Server, home string) (*process, error) {
-	path, err := exec.LookPath(s.Command[0])
+	path, err := findProgram(s.Command[0], home)
 	if err != nil {
 		return nil, errNoProgram(s)
 	}
