@@ -27,3 +27,6 @@ var (
 	Words = visibleWords
 	Line  = cleanText
 )
+
+// ProgramFiles is programFiles.
+var ProgramFiles = programFiles

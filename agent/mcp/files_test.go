@@ -1,14 +1,77 @@
 package mcp_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"dragoman/agent/mcp"
 	"dragoman/agent/mcp/mcptest"
+
+	"github.com/google/go-cmp/cmp"
 )
+
+// What a command runs is watched, wherever it is named, and what it reads is not.
+func TestProgramFiles(t *testing.T) {
+	at := t.TempDir()
+	home := filepath.Join(at, "home")
+	for _, name := range []string{"home/rel.js", "home/sub/app.py", "node", "server", "abs.js", "hook.js", "data.json", "a.jar", "pkg/index.js", "pkg/package.json", "mod/node_modules/x/cli.js", "mod/node_modules/.package-lock.json"} {
+		path := filepath.Join(at, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("mod/node_modules/x/cli.js", filepath.Join(at, "linked")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", at+":/usr/bin:/bin")
+	for command, want := range map[string]string{
+		"server AT/data.json --config=AT/data.json":            "server",
+		"AT/server AT/data.json":                               "server",
+		"linked":                                               "linked mod/node_modules/.package-lock.json",
+		"AT/mod/node_modules/x/cli.js x":                       "mod/node_modules/.package-lock.json mod/node_modules/x/cli.js",
+		"node rel.js AT/data.json":                             "home/rel.js node",
+		"node --inspect AT/abs.js AT/data.json --x=AT/hook.js": "abs.js node",
+		"node --require AT/hook.js --import=AT/a.jar rel.js":   "a.jar home/rel.js hook.js node",
+		"node --env-file=AT/data.json --title x ./rel.js":      "home/rel.js node",
+		"node AT/pkg AT/data.json":                             "node pkg/index.js pkg/package.json",
+		"node -e AT/data.json":                                 "node",
+		"sh AT/server AT/data.json":                            "server",
+		"sh -e AT/server":                                      "server",
+		"bash -lc AT/server":                                   "",
+		"env A=b node rel.js data":                             "home/rel.js",
+		"env AT/server AT/data.json":                           "server",
+		"/bin/sh missing.sh AT/data.json":                      "",
+		"../server AT/data.json":                               "server",
+		"cat AT/data.json":                                     "/usr/bin/cat",
+		"nothing-of-that-name AT/data.json":                    "",
+		"sh run rel.js":                                        "home/rel.js",
+	} {
+		files, err := mcp.ProgramFiles(strings.Fields(strings.ReplaceAll(command, "AT", at)), home)
+		if err != nil {
+			t.Errorf("%s: %v", command, err)
+		}
+		var got []string
+		for _, path := range slices.Sorted(maps.Keys(files)) {
+			got = append(got, strings.Replace(strings.TrimPrefix(path, at+"/"), "/bin/cat", "/usr/bin/cat", 1))
+		}
+		if diff := cmp.Diff(want, strings.ReplaceAll(strings.Join(got, " "), "/usr/usr/", "/usr/")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", command, diff)
+		}
+	}
+	for _, command := range []string{"sh rel.sh", "sh -x ./rel.sh data", "../server"} {
+		files, err := mcp.ProgramFiles(strings.Fields(command), "")
+		if err == nil && len(files) > 0 || err != nil && !strings.Contains(err.Error(), "the daemon cannot look at rel.sh") {
+			t.Errorf("as another user, %s: %v, %v", command, files, err)
+		}
+	}
+}
 
 // A server goes on when its data change, and ends when its script does, or its program.
 func TestChangedProgram(t *testing.T) {
