@@ -69,7 +69,7 @@ func TestTelegramWebhookOverNodes(t *testing.T) {
 	}
 	t.Cleanup(server.Close)
 	front := balance(t)
-	c := newPair(t, agenttest.EchoReply, fmt.Sprintf("queue: {rate_per_minute: 0}\nchannels:\n  telegram: {type: telegram, token: %q, api_url: %s, allow: ['*'], webhook: {url: %q, secret: a-secret-of-this-test}}\n",
+	c := newPair(t, agenttest.EchoReply, fmt.Sprintf("queue: {rate_per_minute: 0, max_waiting: 1000}\nchannels:\n  telegram: {type: telegram, token: %q, api_url: %s, allow: ['*'], webhook: {url: %q, secret: a-secret-of-this-test}}\n",
 		server.Token(), server.URL(), front.URL))
 	front.lead(c.nodes[:]...)
 	c.start(0, "")
@@ -106,7 +106,7 @@ func TestTelegramWebhookOverNodes(t *testing.T) {
 		return server.Unconfirmed() == 0
 	}
 	// Both nodes die with chats in their hands, which the other one gets when their leases end.
-	if !testkit.Poll(3*time.Minute, answered) {
+	if !testkit.Poll(time.Minute, answered) {
 		t.Errorf("not everything is answered; %d updates wait", server.Unconfirmed())
 	}
 	for chat, want := range sent {
