@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Test lists the tools of a server, and starts it for that, also in a pause. Its error is why
+// Test lists the tools of a server, and starts it for that, also in a pause. What it finds counts
+// for [Pool.Status] and [Pool.Tools]. Its error is why
 // it does not work; the report then has what its program wrote.
 func (p *Pool) Test(ctx context.Context, server string) (Report, error) {
 	l, err := p.link(server)
@@ -23,8 +24,42 @@ func (p *Pool) Test(ctx context.Context, server string) (Report, error) {
 	if err == nil {
 		r = l.report(l.accepted(ctx), found)
 	}
+	if ctx.Err() == nil { // or whoever asked has left
+		l.tested(ctx, found, err)
+	}
 	r.Dropped, r.Errors = l.tails()
 	return r, err
+}
+
+// tested notes what a test found, so that the status says it, too, and what has changed is not
+// offered.
+func (l *link) tested(ctx context.Context, found *listing, err error) {
+	if err == nil {
+		var files map[string]string
+		files, err = l.files()
+		if err == nil {
+			err = l.pool.pins.checkFiles(ctx, l.Name, files)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if found != nil {
+		l.found = found
+	}
+	switch {
+	case l.live != nil || l.soon != nil: // how that goes says more
+	case err != nil:
+		l.why = err.Error()
+	default:
+		l.calm()
+	}
+}
+
+// calm forgets failures, and ends their pause. l.mu is held.
+func (l *link) calm() {
+	l.failures = 0
+	l.until = time.Time{}
+	l.why = ""
 }
 
 // fresh lists the tools over a connection of its own, so that it works in pauses, too, and
@@ -102,8 +137,6 @@ func (p *Pool) Accept(ctx context.Context, server, digest string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.found = found
-	l.failures = 0
-	l.until = time.Time{}
-	l.why = ""
+	l.calm()
 	return nil
 }

@@ -1,12 +1,15 @@
 package mcp_test
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"dragoman/agent/mcp"
 	"dragoman/agent/mcp/mcptest"
@@ -109,5 +112,53 @@ func TestChangedProgram(t *testing.T) {
 	write(script, "exec '"+strings.Join(mcptest.Command("good"), "' '")+"' # changed\n")
 	if err := try(); err == nil || !strings.Contains(err.Error(), "(run.sh)") {
 		t.Errorf("after its script changed: %v, want that it is not started", err)
+	}
+}
+
+// What a test finds, the status says, too, and nobody is offered what has changed.
+func TestStatusAfterTest(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	later := filepath.Join(home, "later")
+	script := filepath.Join(home, "run.sh")
+	run := func(args ...string) {
+		t.Helper()
+		if err := os.WriteFile(script, []byte("exec '"+strings.Join(args, "' '")+"'\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status := func(pool *mcp.Pool) string {
+		s := pool.Status(t.Context())[0]
+		return fmt.Sprint(s.State, " ", s.Why, s.Waiting)
+	}
+	run(mcptest.Command("rug", later)...)
+	pool := open(t, &notes{}, mcp.Options{Home: home, Idle: time.Millisecond}, mcp.Server{Name: "bad", Command: []string{"/bin/sh", script}})
+	must(t, pool, "bad__work")
+	if err := os.Mkdir(later, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	report, err := pool.Test(t.Context(), "bad")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := status(pool); !strings.Contains(got, "[bad__extra bad__work]") || find(t, pool, "bad__work") != nil {
+		t.Errorf("after a test that saw other tools, the status is %s, and they are offered", got)
+	}
+	if err := pool.Accept(t.Context(), "bad", report.Digest); err != nil {
+		t.Fatal(err)
+	}
+	for pool.Status(t.Context())[0].State == mcp.StateRunning { // it ends when nobody uses it
+		runtime.Gosched()
+	}
+	run(append(mcptest.Command("rug", later), "changed")...)
+	if _, err := pool.Test(t.Context(), "bad"); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(pool); !strings.HasPrefix(got, "failed files of its program have changed") || !strings.Contains(got, "run.sh") {
+		t.Errorf("after a test with another script, the status is %s", got)
+	}
+	run("/nothing/there")
+	if _, err := pool.Test(t.Context(), "bad"); err == nil || !strings.HasPrefix(status(pool), "failed its program ended") {
+		t.Errorf("after a test that failed (%v), the status is %s", err, status(pool))
 	}
 }

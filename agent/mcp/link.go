@@ -236,10 +236,8 @@ func (l *link) drop(c *live, why string) {
 func (l *link) worked() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.failures = 0
+	l.calm()
 	l.silent = 0
-	l.until = time.Time{}
-	l.why = ""
 }
 
 // isDeaf notes how a call ended that had no result, and reports whether the connection
