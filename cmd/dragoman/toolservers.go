@@ -154,26 +154,9 @@ func (k *mcpAcceptCmd) Run(e *env, c *cli) error {
 // came with "+".
 func (e *env) sayChange(t api.ToolListed) {
 	e.say("%s is %s:", t.Name, t.Change)
-	before, now := indented(t.Before), indented(t.Now)
-	for _, line := range before {
-		if !has(now, line) {
-			e.say("  - %s", sessions.Printable(line))
-		}
+	for _, line := range difference(indented(t.Before), indented(t.Now)) {
+		e.say("  %s", sessions.Printable(line))
 	}
-	for _, line := range now {
-		if !has(before, line) {
-			e.say("  + %s", sessions.Printable(line))
-		}
-	}
-}
-
-func has(lines []string, line string) bool {
-	for _, one := range lines {
-		if strings.TrimSuffix(one, ",") == strings.TrimSuffix(line, ",") {
-			return true
-		}
-	}
-	return false
 }
 
 // indented are the lines of JSON; none of "".
