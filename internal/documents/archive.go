@@ -3,11 +3,9 @@ package documents
 import (
 	"archive/zip"
 	"bytes"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"strings"
 )
 
@@ -15,6 +13,7 @@ import (
 // unpacked.
 type archive struct {
 	files  map[string]*zip.File
+	main   string // the part of Microsoft's family that a document begins with
 	limits Limits
 	left   int64
 }
@@ -90,33 +89,4 @@ func broken(part string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %q: %w", ErrBroken, part, err)
-}
-
-// relations returns the targets of a part by their ids: what a part calls "rId7".
-// A part without relations has none.
-func (a *archive) relations(part string) (map[string]relation, error) {
-	list := path.Join(path.Dir(part), "_rels", path.Base(part)+".rels")
-	found := map[string]relation{}
-	if !a.has(list) {
-		return found, nil
-	}
-	err := a.walk(list, func(d *walker, e xml.StartElement) error {
-		if e.Name.Local != "Relationship" || attr(e, "TargetMode") == "External" {
-			return nil
-		}
-		target := attr(e, "Target")
-		if !strings.HasPrefix(target, "/") {
-			target = path.Join(path.Dir(part), target)
-		}
-		kind := attr(e, "Type")
-		found[attr(e, "Id")] = relation{kind[strings.LastIndexByte(kind, '/')+1:], strings.TrimPrefix(target, "/")}
-		return nil
-	})
-	return found, err
-}
-
-// relation is one line of such a list.
-type relation struct {
-	kind string // the last word of its type: "notesSlide"
-	part string
 }

@@ -90,7 +90,7 @@ func Is(head []byte) bool {
 // reader turns one kind into text.
 type reader func(*archive, *output) error
 
-// readers are all of them, with the part by which each kind is known.
+// readers are all of them.
 var readers = map[Kind]reader{
 	Docx: readDocx, Pptx: readPptx, Xlsx: readXlsx,
 	Odt: readODF, Ods: readODF, Odp: readODF, Epub: readEpub,
@@ -115,17 +115,6 @@ func Read(w io.Writer, r io.ReaderAt, size int64, limits Limits) (Kind, error) {
 	return kind, out.end()
 }
 
-// marks are the parts by which the kinds of Microsoft's family are known. Where such a
-// part lies is said by another one in theory, and always here in practice.
-var marks = []struct {
-	part string
-	kind Kind
-}{
-	{"word/document.xml", Docx},
-	{"ppt/presentation.xml", Pptx},
-	{"xl/workbook.xml", Xlsx},
-}
-
 // types are what the first part of the other kinds says, with templates.
 var types = map[string]Kind{
 	"application/vnd.oasis.opendocument.text":                  Odt,
@@ -139,10 +128,8 @@ var types = map[string]Kind{
 
 // kind looks at what is in the archive.
 func (a *archive) kind() (Kind, error) {
-	for _, m := range marks {
-		if a.has(m.part) {
-			return m.kind, nil
-		}
+	if office := a.office(); office != "" {
+		return office, nil
 	}
 	if !a.has("mimetype") {
 		return "", ErrKind

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"encoding/xml"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -9,21 +10,25 @@ import (
 // readDocx reads the body, then the footnotes, endnotes and comments that it names.
 // Headers and footers are left out: they would stand between sentences.
 func readDocx(a *archive, out *output) error {
-	t := &words{out: out}
-	var err error
-	t.heading, err = headingStyles(a)
+	parts, err := a.relations(a.main)
 	if err != nil {
 		return err
 	}
-	if err := a.tokens("word/document.xml", lines(t)); err != nil {
+	near := func(kind string) string { return of(parts, kind, path.Join(path.Dir(a.main), kind+".xml")) }
+	t := &words{out: out}
+	t.heading, err = headingStyles(a, near("styles"))
+	if err != nil {
 		return err
 	}
-	for _, p := range []struct{ part, item, mark string }{
-		{"word/footnotes.xml", "footnote", ""},
-		{"word/endnotes.xml", "endnote", "e"},
-		{"word/comments.xml", "comment", "comment "},
+	if err := a.tokens(a.main, lines(t)); err != nil {
+		return err
+	}
+	for _, p := range []struct{ kind, item, mark string }{
+		{"footnotes", "footnote", ""},
+		{"endnotes", "endnote", "e"},
+		{"comments", "comment", "comment "},
 	} {
-		if err := readNotes(a, out, p.part, p.item, p.mark); err != nil {
+		if err := readNotes(a, out, near(p.kind), p.item, p.mark); err != nil {
 			return err
 		}
 	}
@@ -154,13 +159,13 @@ func (t *words) say(text string) {
 
 // headingStyles returns the levels of headings by the ids of their styles. The level
 // is what the style says of outlines, or its name: "heading 2".
-func headingStyles(a *archive) (map[string]int, error) {
+func headingStyles(a *archive, part string) (map[string]int, error) {
 	levels := map[string]int{}
-	if !a.has("word/styles.xml") {
+	if !a.has(part) {
 		return levels, nil
 	}
 	id := ""
-	err := a.walk("word/styles.xml", func(_ *walker, e xml.StartElement) error {
+	err := a.walk(part, func(_ *walker, e xml.StartElement) error {
 		switch e.Name.Local {
 		case "style":
 			id = attr(e, "styleId")

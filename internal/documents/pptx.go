@@ -9,13 +9,12 @@ import (
 
 // readPptx reads the slides in the order of the presentation, each with its notes.
 func readPptx(a *archive, out *output) error {
-	const presentation = "ppt/presentation.xml"
-	parts, err := a.relations(presentation)
+	parts, err := a.relations(a.main)
 	if err != nil {
 		return err
 	}
 	var slides []string
-	err = a.walk(presentation, func(_ *walker, e xml.StartElement) error {
+	err = a.walk(a.main, func(_ *walker, e xml.StartElement) error {
 		if e.Name.Local == "sldId" {
 			slides = append(slides, parts[relationID(e)].part)
 		}

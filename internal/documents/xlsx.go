@@ -2,21 +2,24 @@ package documents
 
 import (
 	"encoding/xml"
+	"path"
 	"strconv"
 	"strings"
 )
 
 // readXlsx reads the sheets in their order, as CSV.
 func readXlsx(a *archive, out *output) error {
-	const workbook = "xl/workbook.xml"
-	parts, err := a.relations(workbook)
+	parts, err := a.relations(a.main)
 	if err != nil {
 		return err
 	}
 	b := &book{out: out}
-	type sheet struct{ name, part string }
+	type sheet struct {
+		name string
+		relation
+	}
 	var sheets []sheet
-	err = a.walk(workbook, func(_ *walker, e xml.StartElement) error {
+	err = a.walk(a.main, func(_ *walker, e xml.StartElement) error {
 		switch e.Name.Local {
 		case "workbookPr":
 			said := attr(e, "date1904")
@@ -26,21 +29,21 @@ func readXlsx(a *archive, out *output) error {
 			if attr(e, "state") != "" && attr(e, "state") != "visible" {
 				name += " (hidden)"
 			}
-			sheets = append(sheets, sheet{name, parts[relationID(e)].part})
+			sheets = append(sheets, sheet{name, parts[relationID(e)]})
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if err := b.readShared(a, "xl/sharedStrings.xml"); err != nil {
+	if err := b.readShared(a, of(parts, "sharedStrings", path.Join(path.Dir(a.main), "sharedStrings.xml"))); err != nil {
 		return err
 	}
-	if err := b.readStyles(a, "xl/styles.xml"); err != nil {
+	if err := b.readStyles(a, of(parts, "styles", path.Join(path.Dir(a.main), "styles.xml"))); err != nil {
 		return err
 	}
 	for _, s := range sheets {
-		if !a.has(s.part) || !strings.Contains(s.part, "worksheet") {
+		if !a.has(s.part) || s.kind != "worksheet" {
 			continue // a chart on a sheet of its own
 		}
 		out.apart()
@@ -145,7 +148,7 @@ func (b *book) cell(d *walker, cell xml.StartElement) (string, error) {
 	case "s":
 		i, err := strconv.Atoi(value)
 		if err != nil || i < 0 || i >= len(b.shared) {
-			return "", nil
+			return "[its text is missing]", nil
 		}
 		return b.shared[i], nil
 	case "b":
