@@ -370,6 +370,8 @@ export interface Feature {
   name: string;
   /** Says is a sentence for whoever runs Dragoman: how it is on, or why not and what would change that. */
   says: string;
+  /** Since is when a service began to fail that worked before, or was not called before. */
+  since?: string;
   state: string;
 }
 /** FeedItem is a message of a person, or one that was or will be sent, as its network has it. */

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"dragoman/internal/api"
 	"dragoman/internal/app"
@@ -147,7 +148,15 @@ func (e *env) sayFeatures(list []api.Feature) {
 
 // featureWords are a state and why it is so.
 func featureWords(f api.Feature) string {
-	return fmt.Sprintf("%s, %s", f.State, sessions.Printable(f.Says))
+	if f.Since.IsZero() {
+		return fmt.Sprintf("%s, %s", f.State, sessions.Printable(f.Says))
+	}
+	at := f.Since.Local()
+	day := ""
+	if time.Since(at) > 12*time.Hour { // 14:03 could be yesterday's
+		day = at.Format("2 January ")
+	}
+	return fmt.Sprintf("%s since %s%s: %s", f.State, day, at.Format("15:04"), sessions.Printable(f.Says))
 }
 
 // checkTokens says that other machines can reach the page and nobody has a token for it.

@@ -1,5 +1,7 @@
 package api
 
+import "time"
+
 // Feature is something that Dragoman can do where the configuration and the machine allow
 // it: commands, searching the web, an MCP server.
 type Feature struct {
@@ -9,6 +11,8 @@ type Feature struct {
 	// Says is a sentence for whoever runs Dragoman: how it is on, or why not and what would
 	// change that.
 	Says string `json:"says"`
+	// Since is when a service began to fail that worked before, or was not called before.
+	Since time.Time `json:"since,omitzero"`
 }
 
 // FeatureState is how a feature is.

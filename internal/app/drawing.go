@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"dragoman/agent"
@@ -29,12 +28,8 @@ var _ = feature(func(cfg *config.Config, d *Daemon) []api.Feature {
 	}
 	f.State = api.FeatureOn
 	f.Says = "pictures are drawn by " + c.Model + at(c.URL)
-	if d == nil || d.drawer == nil {
-		return []api.Feature{f}
-	}
-	if why := d.drawer.failed.Load(); why != nil {
-		f.State = api.FeatureFailing
-		f.Says = "the last picture was not drawn: " + *why
+	if d != nil {
+		f = d.outages.drawing.seen(f, "the last picture was not drawn")
 	}
 	return []api.Feature{f}
 })
@@ -45,8 +40,7 @@ type drawer struct {
 	painter *drawing.Painter
 	c       config.Drawing
 	log     *slog.Logger
-	// failed says why the last picture was not drawn, if that is the operator's to mend.
-	failed atomic.Pointer[string]
+	outage  *outage
 }
 
 var _ tools.Drawing = (*drawer)(nil)
@@ -93,14 +87,12 @@ func (d *drawer) Draw(ctx context.Context, c agent.Call, prompt, name string) (c
 
 // note keeps how a drawing ended, for the operator.
 func (d *drawer) note(ctx context.Context, err error) {
-	switch {
-	case err == nil:
-		d.failed.Store(nil)
-	case ctx.Err() != nil, errors.Is(err, drawing.ErrRules): // nothing to mend
-	default:
-		why := err.Error()
-		d.failed.Store(&why)
-		d.log.Warn("a picture was not drawn", "why", why)
+	if errors.Is(err, drawing.ErrRules) {
+		return // nothing to mend
+	}
+	d.outage.note(ctx, err)
+	if err != nil && ctx.Err() == nil {
+		d.log.Warn("a picture was not drawn", "why", err.Error())
 	}
 }
 
@@ -137,7 +129,7 @@ func (d *Daemon) newDrawer() (*drawer, error) {
 	if c.URL == "" {
 		return nil, nil
 	}
-	one := &drawer{parcels: d.parcels(), c: c, log: d.log}
+	one := &drawer{parcels: d.parcels(), c: c, log: d.log, outage: &d.outages.drawing}
 	size := c.Size
 	if size == config.AnySize {
 		size = ""

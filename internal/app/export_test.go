@@ -64,7 +64,7 @@ func (d *Daemon) Routes() []web.Route { return d.door.Routes() }
 // DrawerIn is what draws with the server of c and keeps its pictures in files. It opens them in
 // this process.
 func DrawerIn(files *media.Store, c config.Drawing) (tools.Drawing, error) {
-	one := &drawer{parcels: parcels{files, 1 << 20, func(k channels.Key) bool { return k.Channel() != "irc" }}, c: c, log: slog.New(slog.DiscardHandler)}
+	one := &drawer{parcels: parcels{files, 1 << 20, func(k channels.Key) bool { return k.Channel() != "irc" }}, c: c, log: slog.New(slog.DiscardHandler), outage: &outage{}}
 	open := func(_ context.Context, answer []byte) ([]byte, error) {
 		var b bytes.Buffer
 		err := drawing.Serve(bytes.NewReader(answer), &b)

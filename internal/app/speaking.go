@@ -12,7 +12,7 @@ import (
 	"dragoman/internal/speaking"
 )
 
-var _ = feature(func(cfg *config.Config, _ *Daemon) []api.Feature {
+var _ = feature(func(cfg *config.Config, d *Daemon) []api.Feature {
 	f := api.Feature{Name: "speaking", State: api.FeatureOff, Says: "voice messages are answered in writing: set speaking.url"}
 	switch c := cfg.Speaking; {
 	case c.URL != "" && cfg.Hearing.URL == "":
@@ -22,6 +22,9 @@ var _ = feature(func(cfg *config.Config, _ *Daemon) []api.Feature {
 		f.State = api.FeatureOn
 		f.Says = "short answers to voice messages are spoken by " + c.Model + at(c.URL)
 	}
+	if d != nil {
+		f = d.outages.speaking.seen(f, "the last answer was not spoken")
+	}
 	return []api.Feature{f}
 })
 
@@ -29,6 +32,7 @@ var _ = feature(func(cfg *config.Config, _ *Daemon) []api.Feature {
 type speaker struct {
 	parcels parcels
 	mouth   *speaking.Speaker
+	outage  *outage
 }
 
 // Speak implements [gateway.Speaker].
@@ -39,6 +43,7 @@ func (s speaker) Speak(ctx context.Context, k channels.Key, turn, text string) (
 		return a, nil
 	}
 	sound, seconds, err := s.mouth.Say(ctx, said)
+	s.outage.note(ctx, err)
 	if err != nil {
 		return a, err
 	}
@@ -57,5 +62,5 @@ func (d *Daemon) speaking() (gateway.Speaker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("app: %w", err)
 	}
-	return speaker{d.parcels(), mouth}, nil
+	return speaker{d.parcels(), mouth, &d.outages.speaking}, nil
 }

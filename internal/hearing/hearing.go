@@ -8,7 +8,7 @@
 // What fails, and how: every error is a sentence for the operator, without what was said.
 //
 //	no answer in two minutes, or no connection   "did not answer"
-//	the recording has more than 25 MB            "is too long"
+//	the recording has more than 25 MB            ErrTooLong: the server is not asked
 //	the format is refused                        the format, and the flag that helps
 //	the key is refused, another status           the status
 //	an answer without words                      ErrSilence: nothing was said
@@ -43,8 +43,11 @@ const (
 	timeout      = 2 * time.Minute
 )
 
-// ErrSilence: the server heard no words.
-var ErrSilence = errors.New("hearing: nothing was said")
+// Errors of a [Listener] that are not the server's.
+var (
+	ErrSilence = errors.New("hearing: nothing was said")
+	ErrTooLong = fmt.Errorf("hearing: the recording is too long: at most %d MB are sent", mostRecorded>>20)
+)
 
 // Options say which server is asked.
 type Options struct {
@@ -125,7 +128,7 @@ func (l *Listener) form(recording io.Reader, media string) (io.Reader, string, e
 		return nil, "", fmt.Errorf("hearing: read the recording: %w", err)
 	}
 	if n > mostRecorded {
-		return nil, "", fmt.Errorf("hearing: the recording is too long: at most %d MB are sent", mostRecorded>>20)
+		return nil, "", ErrTooLong
 	}
 	fields := [][2]string{{"model", l.o.Model}, {"response_format", "json"}, {"language", l.o.Language}}
 	for _, f := range fields {

@@ -60,10 +60,14 @@ function checked(s) {
     name: t("Queue"), state: s.dead ? "warn" : "good", to: s.dead ? "/queue" : undefined,
     says: s.dead ? plural(s.dead, "One delivery was given up.", "{0} deliveries were given up.") : t("Unanswered: {0}. Undelivered: {1}.", number(s.waiting ?? 0), number(s.unsent ?? 0)),
   });
-  for (const f of s.features ?? []) if (f.state === "failing") lines.push({ name: f.name, state: "warn", says: f.says });
+  for (const f of s.features ?? []) if (f.state === "failing") lines.push({ name: f.name, state: "warn", says: found(f) });
   for (const [i, words] of (s.warnings ?? []).entries()) lines.push({ name: i ? t("Warning {0}", i + 1) : t("Warning"), state: "warn", says: told(words) });
   return lines;
 }
+
+// found is how a feature is, and for how long it has failed.
+/** @param {Feature} f */
+const found = (f) => (f.since ? t("For {0}: {1}", since(f.since), f.says) : f.says);
 
 // Features is what is on, and why the rest is not.
 /** @param {{of: Feature[]}} props */
@@ -74,7 +78,7 @@ function Features({ of: list }) {
   const columns = [
     { title: t("Feature"), cell: (/** @type {Feature} */ f) => html`<span class="mono">${f.name}</span>` },
     { title: t("State"), cell: (/** @type {Feature} */ f) => html`<${State} of=${states[f.state]?.[0] ?? "quiet"}>${states[f.state]?.[1] ?? f.state}<//>` },
-    { title: t("Finding"), kind: "wide", cell: (/** @type {Feature} */ f) => f.says },
+    { title: t("Finding"), kind: "wide", cell: found },
   ];
   return html`<section><header><h2>${t("What is on")}</h2></header><${Table} label=${t("What is on")} columns=${columns} rows=${list} name=${(/** @type {Feature} */ f) => f.name} /></section>`;
 }
