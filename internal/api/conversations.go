@@ -157,11 +157,14 @@ func (s *server) conversation(ctx context.Context, a About) (Conversation, error
 		return Conversation{}, err
 	}
 	found, err := s.Store.Conversation(ctx, a.Key)
+	one := []Conversation{conversationOf(found)}
+	if errors.Is(err, sessions.ErrNotFound) {
+		one[0], err = s.beginning(ctx, a.Key)
+	}
 	if err != nil {
 		return Conversation{}, err
 	}
-	one := []Conversation{conversationOf(found)}
-	if found.Title == "" {
+	if one[0].Title == "" && one[0].Derived == "" {
 		one[0].Derived, err = s.derived(ctx, a.Key, max(sight.From-1, 0))
 		if err != nil {
 			return Conversation{}, err

@@ -112,8 +112,8 @@ func livedIn(t *testing.T, p plan) *daemon {
 	})
 	for _, key := range []string{"telegram:71", "telegram:-100200"} {
 		testkit.Eventually(t, "the conversation "+key, func() bool {
-			_, err := api.ReadConversation.Call(t.Context(), d.admin, api.About{Key: channels.MustKey(key)})
-			return err == nil
+			c, err := api.ReadConversation.Call(t.Context(), d.admin, api.About{Key: channels.MustKey(key)})
+			return err == nil && c.MessageCount > 0
 		})
 	}
 	testkit.Eventually(t, "a delivery that is refused", func() bool {
