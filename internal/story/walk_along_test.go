@@ -15,7 +15,7 @@ func TestWalkAlong(t *testing.T) {
 	h.said(ann.ID, 1)
 	w := d.walker(chromium(t), d.linked())
 	w.open("/talk/telegram:71")
-	w.reads("You read along. Ann does not see that")
+	w.reads("You read along. Ann was told that you can")
 	h.tell(ann, "I mean a person.")
 	w.reads("echo: I mean a person.")
 	w.types("Write a message", "We know of it.")

@@ -56,14 +56,14 @@ export function Chat({ of: key, at, details, hidden }) {
   const growing = entries.some((e) => e.growing);
   const scroll = useScroll(talk?.loaded ?? false, entries.at(-1)?.id ?? "", Boolean(talk?.later));
   useEffect(() => { if (scroll.atEnd.current) trim(key); }, [talk?.messages.length]);
-  const them = head.group ? t("The group") : talk?.messages.findLast((m) => m.role === "user" && m.name && m.via !== "reply")?.name ?? titleOf(head);
+  const them = head.group ? t("The group") : writerOf(talk) ?? titleOf(head);
   const end = () => (talk?.later ? toNewest(key).then(scroll.toEnd) : scroll.toEnd());
   const Frame = hidden ? "section" : "main";
   if (isClosed(row)) return html`<${Frame} class="chat" id=${hidden ? null : "main"} tabindex="-1" aria-label=${titleOf(head)}><${ChatHead} of=${head} growing=${false} details=${details} /><div class="scroll"><${Closed} /></div><//>`;
   const say = { quote: setQuote, edit: setEditing, talkKey: key, own: Boolean(head.own), answering: growing, net: head.network ?? "", last: entries.findLast((e) => e.kind === "answer" || e.kind === "person")?.id };
   return html`<${Frame} class="chat" id=${hidden ? null : "main"} tabindex="-1" aria-label=${titleOf(head)}>
     <${ChatHead} of=${head} growing=${growing} details=${details} />
-    ${along && html`<p class="readalong"><${Icon} name="eye" small /><span>${t("You read along. {0} does not see that, and nothing is marked as read.", them)}</span></p>`}
+    ${along && html`<p class="readalong"><${Icon} name="eye" small /><span>${alongIn(head, writerOf(talk))}</span></p>`}
     ${finding && html`<${Lazily} load=${find} props=${{ of: finding }} />`}
     <div class="scroll" ref=${scroll.box} onScroll=${() => scroll.moved(() => loadEarlier(key), () => loadLater(key))} tabindex="0" role="log" aria-label=${t("Messages")} aria-live="off">
       <div class="column">
@@ -78,6 +78,20 @@ export function Chat({ of: key, at, details, hidden }) {
     <${Composer} of=${head} to=${them} growing=${growing} quote=${quote} setQuote=${setQuote} editing=${editing} stopEditing=${() => setEditing(undefined)} jump=${talk?.later || scroll.away || scroll.far ? end : undefined} news=${Boolean(talk?.later || scroll.away)} sent=${end} />
   <//>`;
 }
+
+// writerOf is the name of who wrote last, if anybody did.
+/** @param {import("../types.js").Talk} [talk] */
+const writerOf = (talk) => [...(talk?.messages ?? []), ...(talk?.running?.messages ?? [])].findLast((m) => m.role === "user" && m.name && m.via !== "reply")?.name;
+
+// alongIn says what reading along means for those who talk there: they were told that it can
+// happen, and not each time that it does.
+/**
+ * @param {import("../types.js").Conversation} head
+ * @param {string} [writer]
+ */
+const alongIn = (head, writer) => (head.group || !writer
+  ? t("You read along. Whoever talks here was told that you can, and does not see when you do. Nothing is marked as read.")
+  : t("You read along. {0} was told that you can, and does not see when you do. Nothing is marked as read.", writer));
 
 // Closed is a talk of others that nobody else may read.
 const Closed = () => html`<${Empty} icon="eye" title=${t("This is a talk of others")}>${t("Only they read it. The setting people.read_along lets you read along, and tells them.")}<//>`;

@@ -16,6 +16,7 @@ import { Row } from "./row.js";
 /** @param {{current?: string}} props */
 export function List({ current }) {
   const list = useStore((s) => s.list);
+  const open = useStore((s) => (current ? s.talks[current]?.head : undefined));
   const Frame = current ? "aside" : "main"; // without an open conversation, the page is about the list
   return html`<${Frame} class="list" id=${current ? null : "main"} tabindex=${current ? null : "-1"} aria-label=${t("Conversations")}>
     <header><h1 class="grow">${t("Talk")}</h1><a class="button primary round icononly" href="/talk/new" data-key="n" aria-label=${t("New conversation")} title=${`${t("New conversation")} (N)`}><${Icon} name="plus" small /></a></header>
@@ -25,8 +26,19 @@ export function List({ current }) {
         ${Object.keys(filters).map((name) => html`<button type="button" class="chip" aria-pressed=${String(name === list.filter)} onClick=${(/** @type {any} */ e) => { e.currentTarget.scrollIntoView({ block: "nearest", inline: "nearest" }); changeList({ filter: name }); }}>${t(name)}</button>`)}
       </div>
     </div>
-    <div class="rows" onScroll=${near}><${Rows} list=${list} current=${current} /></div>
+    <div class="rows" onScroll=${near}><${Rows} list=${withBeginning(list, open)} current=${current} /></div>
   <//>`;
+}
+
+// withBeginning is the list with the conversation that is open, while its first answer is not
+// there yet. The server lists those that have a transcript.
+/**
+ * @param {import("../types.js").List} list
+ * @param {import("../types.js").Conversation} [open]
+ */
+function withBeginning(list, open) {
+  const begins = open && open.message_count === 0 && open.waiting && !list.words;
+  return !begins || [...list.rows, ...list.pinned].some((c) => c.key === open.key) ? list : { ...list, rows: [open, ...list.rows] };
 }
 
 // near loads the next page before the reader comes to the end.
