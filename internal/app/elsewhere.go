@@ -73,7 +73,7 @@ var _ = feature(func(cfg *config.Config, _ *Daemon) []api.Feature {
 })
 
 var _ = feature(func(cfg *config.Config, _ *Daemon) []api.Feature {
-	f := api.Feature{Name: "delegate", State: api.FeatureOff}
+	f := api.Feature{Name: tools.Delegate(nil).Spec().Name, State: api.FeatureOff}
 	c := cfg.Agent.Delegate
 	switch {
 	case !c.Enabled:
