@@ -184,6 +184,7 @@ const (
 	KindJob      Kind = "job"      // what the model said in a scheduled job
 	KindApology  Kind = "apology"  // in place of an answer, because the turn failed
 	KindQuestion Kind = "question" // the turn waits for the reader's decision
+	KindForm     Kind = "form"     // the turn waits for the reader's words: a server of tools asks
 )
 
 // Form says how the text of a message of ours is written.

@@ -381,7 +381,7 @@ export interface FeedItem {
   /** "person" or "dragoman" */
   from: string;
   id: string;
-  /** Kind is why it was sent: answer, command, notice, job, apology or question. */
+  /** Kind is why it was sent: answer, command, notice, job, apology, question or form. */
   kind?: string;
   name?: string;
   part?: number;

@@ -77,6 +77,8 @@ type Item struct {
 	Failed bool `json:"failed,omitempty"`
 	// Asks is the id of the question that it asks: "/allow ID" and "/deny ID" answer it.
 	Asks string `json:"asks,omitempty"`
+	// Wants marks what asks for words: the person's next message is the answer.
+	Wants bool `json:"wants,omitempty"`
 	// Replaces names the turn whose preview this answer ends.
 	Replaces string `json:"replaces,omitempty"`
 }

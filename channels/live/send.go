@@ -24,7 +24,7 @@ func (h *Hub) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, 
 	r := h.acquire(m.Key)
 	defer h.release(r)
 	turn, _ := strings.CutPrefix(m.Edit, previewPrefix)
-	it := &Item{ID: m.ID, From: FromDragoman, Text: clean(m.Text), At: time.Now(), Replaces: turn, Failed: m.Kind == channels.KindApology}
+	it := &Item{ID: m.ID, From: FromDragoman, Text: clean(m.Text), At: time.Now(), Replaces: turn, Failed: m.Kind == channels.KindApology, Wants: m.Kind == channels.KindForm}
 	if len(m.Choices) > 0 {
 		it.Asks = m.Choices[0].Subject
 	}

@@ -33,7 +33,7 @@ type FeedItem struct {
 	State string `json:"state,omitempty"`
 	// Waiting: a person's message has no answer yet.
 	Waiting bool `json:"waiting,omitempty"`
-	// Kind is why it was sent: answer, command, notice, job, apology or question.
+	// Kind is why it was sent: answer, command, notice, job, apology, question or form.
 	Kind string `json:"kind,omitempty"`
 	// Turn is the turn that it answers, of which it is part Part of Parts.
 	Turn        string       `json:"turn,omitempty"`

@@ -102,7 +102,7 @@ func feedOf(read func(context.Context, channels.Key, int64, int) ([]sessions.Fee
 		for _, it := range list {
 			item := live.Item{
 				Seq: it.Seq, ID: it.ID, From: it.From, Name: it.Name, Text: it.Text,
-				At: it.At, State: string(it.State), Waiting: it.Waiting, Failed: it.Kind == channels.KindApology,
+				At: it.At, State: string(it.State), Waiting: it.Waiting, Failed: it.Kind == channels.KindApology, Wants: it.Kind == channels.KindForm,
 			}
 			if it.Kind == channels.KindQuestion {
 				item.Asks = gateway.QuestionOf(it.ID)

@@ -75,7 +75,7 @@ func (r *run) askForm(p *sessions.Parking, w *forms.Waiting) {
 	}
 	p.Why = "it waits for an answer to a server's question"
 	if r.askedForms[w.Call] < w.Nth {
-		l := sessions.Label{Kind: channels.KindNotice, Turn: r.id}
+		l := sessions.Label{Kind: channels.KindForm, Turn: r.id}
 		p.Replies = append(p.Replies, r.g.split(l, r.claim.Key, w.Question(), r.newest())...)
 	}
 }
@@ -106,7 +106,11 @@ func (g *Gateway) takeForm(ctx context.Context, m channels.Inbound) (taken bool,
 	if err != nil || !t.Is {
 		return false, err
 	}
-	replies := g.split(sessions.Label{Kind: channels.KindCommand}, m.Key, t.Say, m)
+	l := sessions.Label{Kind: channels.KindForm}
+	if t.Due != "" {
+		l.Kind = channels.KindCommand // it waits for nothing more
+	}
+	replies := g.split(l, m.Key, t.Say, m)
 	got, err := g.store.Accept(ctx, sessions.Entry{Inbound: m, Answered: true, Replies: replies})
 	if err != nil {
 		return false, fmt.Errorf("gateway: an answer to a form in %s: %w", m.Key, err)

@@ -34,7 +34,7 @@ export function Row({ of: c, current, words }) {
   useStore((s) => s.names); // a title may be one
   const unread = c.own ? c.unread ?? 0 : 0;
   const name = titleOf(c);
-  const asks = Boolean(c.waiting) && c.last?.kind === "question";
+  const asks = Boolean(c.waiting) && ["question", "form"].includes(c.last?.kind ?? "");
   const at = c.hit?.message.at ?? c.last?.at ?? c.updated;
   return html`<a class=${unread ? "row unread" : "row"} href=${talkPath(c.key, c.hit?.message.seq)} aria-current=${current ? "page" : null}>
     <${Avatar} name=${name} net=${c.network} />

@@ -30,7 +30,7 @@ export function You() {
     if (now().waiting) loadWaiting();
     begin();
   }, []);
-  const rows = fresh.rows.filter((c) => c.own && (c.unread || c.waiting && !c.answering && c.last?.kind !== "question")).slice(0, mostUnread);
+  const rows = fresh.rows.filter((c) => c.own && (c.unread || c.waiting && !c.answering && !["question", "form"].includes(c.last?.kind ?? ""))).slice(0, mostUnread);
   const known = waiting && (waiting.items.length || waiting.decided.length || !waiting.problem) ? waiting : undefined;
   return html`<${View} title=${t("For you")} of=${{ data: known, problem: waiting?.problem, again: loadWaiting }} say=${t("What waits for your decision. Nothing here goes on by itself, except that approvals are denied in the end.")}>
     ${(/** @type {Waiting} */ w) => html`<${Cards} of=${w} unread=${rows.length} />
