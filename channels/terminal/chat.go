@@ -179,7 +179,7 @@ func follow(ctx context.Context, c *live.Client, last int64, events chan<- live.
 // message is a line on its way to the daemon. The id makes it safe to repeat.
 type message struct {
 	id, text string
-	stop     bool
+	urgent   bool // it is one of the session's urgent messages
 	unseen   bool // it was typed during an answer and is not on the screen
 }
 

@@ -118,11 +118,9 @@ func (s *session) showItem(it live.Item) {
 				s.apology = errors.New("terminal: the last message was not answered, as the text above says")
 			}
 			s.showAnswer(it.Text, ours)
-			s.question = it.Asks
-			if it.Asks != "" {
-				s.notice(sayHowToAnswer)
-			}
+			s.noteAsked(it)
 		} else {
+			s.asked.answered = s.asked.answered || s.isWanted(it.Text)
 			s.notice(prompt + oneLine(it.Text, s.screen.textWidth()-len(indent))) // from another window
 		}
 	}
@@ -208,5 +206,6 @@ func (s *session) checkAnswered(ctx context.Context) {
 			s.showItem(it)
 		}
 		s.current = message{}
+		s.asked.words = false
 	}
 }

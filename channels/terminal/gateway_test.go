@@ -33,8 +33,9 @@ type gateway struct {
 	mu    sync.Mutex
 	ch    *live.Hub
 	turns []context.CancelFunc
-	half  string // of the answer that is being written
-	full  error  // what Accept returns; nil: it stores
+	half  string   // of the answer that is being written
+	full  error    // what Accept returns; nil: it stores
+	form  []string // what a server asks after each answer, and last what thanks for them
 	down  func()
 	work  sync.WaitGroup
 }
@@ -108,6 +109,13 @@ func (g *gateway) Accept(_ context.Context, m channels.Inbound) error {
 		return g.full
 	}
 	command := strings.HasPrefix(m.Text, "/")
+	if !command && len(g.form) > 0 {
+		if g.feed.Put(live.Item{ID: m.ID, From: live.FromPerson, Text: m.Text, At: m.At}) {
+			g.form = g.form[1:]
+			g.askNext(m.Key)
+		}
+		return nil
+	}
 	if strings.HasPrefix(m.Text, "refuse") || !g.feed.Put(live.Item{ID: m.ID, From: live.FromPerson, Text: m.Text, At: m.At, Waiting: !command}) {
 		return nil
 	}
@@ -199,6 +207,26 @@ func (g *gateway) ask(text, id string) {
 	if _, err := g.channel().Send(context.Background(), out); err != nil {
 		g.t.Error(err)
 	}
+}
+
+// askForm puts a server's questions one after the other, while a turn waits for the answers,
+// and thanks with the last of them.
+func (g *gateway) askForm(questions ...string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.form = questions
+	g.askNext(channels.MustKey("cli:" + terminal.Room))
+}
+
+// askNext asks the first question of the form. The caller holds g.mu.
+func (g *gateway) askNext(k channels.Key) {
+	out := channels.Outbound{ID: "form/" + g.form[0], Key: k, Text: g.form[0], Kind: channels.KindForm, Attempt: 1}
+	if len(g.form) == 1 {
+		g.form = nil
+		out.Kind = channels.KindCommand
+	}
+	g.feed.Put(live.Item{ID: out.ID, From: live.FromDragoman, Text: out.Text, Wants: out.Kind == channels.KindForm})
+	g.work.Go(func() { _, _ = g.channel().Send(context.Background(), out) })
 }
 
 // said returns the person's messages as the daemon stored them.

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"dragoman/channels/live"
@@ -33,15 +32,15 @@ type session struct {
 	failed   error  // why a pipe ends early
 	apology  error  // the newest answer was an apology
 
-	posts       chan<- message
-	queue       []message // entered and not posted yet
-	current     message   // the message that waits for its answer; zero: none
-	posting     bool      // post is working
-	accepted    bool      // the daemon has stored current
-	lookDue     bool      // run checkAnswered next
-	stopMessage message   // a stop, or an answer to a question, to post; zero: none
-	question    string    // that the person is asked while their message waits; "": none
-	stopping    bool      // the person has asked to stop this answer
+	posts    chan<- message
+	queue    []message // entered and not posted yet
+	current  message   // the message that waits for its answer; zero: none
+	posting  bool      // post is working
+	accepted bool      // the daemon has stored current
+	lookDue  bool      // run checkAnswered next
+	urgent   []message // a stop, and answers to questions, to post before all else
+	asked    asked     // what the person is asked while their message waits
+	stopping bool      // the person has asked to stop this answer
 
 	last         int64           // Seq of the newest item shown
 	seen         map[string]bool // ids that were shown or need not be
@@ -94,39 +93,8 @@ func (s *session) showHistory(items []live.Item, o ChatOptions) {
 	}
 }
 
-// showQuestion shows an open question whole; the next line may answer it.
-func (s *session) showQuestion(it *live.Item) {
-	s.showAnswer(it.Text, false)
-	s.question = it.Asks
-	s.notice(sayHowToAnswer)
-}
-
-// sayHowToAnswer stands below a question.
-const sayHowToAnswer = "· y allows, n refuses"
-
-// openQuestion is the newest question that nobody answered, nil if there is none: nothing was
-// sent after it, or what a person wrote before it still waits.
-func openQuestion(items []live.Item) *live.Item {
-	decided := map[string]bool{}
-	last := true
-	for i, it := range slices.Backward(items) {
-		words := strings.Fields(it.Text)
-		switch {
-		case it.From == live.FromPerson && len(words) > 1 && strings.HasPrefix(words[0], "/"):
-			decided[strings.ToLower(words[1])] = true
-		case it.From != live.FromDragoman:
-		case it.Asks == "":
-			last = false
-		case decided[strings.ToLower(it.Asks)]:
-		case last || slices.ContainsFunc(items[:i], func(before live.Item) bool { return before.Waiting }):
-			return &items[i]
-		}
-	}
-	return nil
-}
-
 // waiting reports whether an answer is awaited or arriving.
-func (s *session) waiting() bool { return s.current.id != "" || s.turn != "" || s.stopMessage.id != "" }
+func (s *session) waiting() bool { return s.current.id != "" || s.turn != "" || len(s.urgent) > 0 }
 
 // finished reports whether a pipe has ended and everything in it is answered.
 func (s *session) finished() bool {
@@ -135,7 +103,7 @@ func (s *session) finished() bool {
 
 // refresh draws the prompt if a line can be entered.
 func (s *session) refresh() {
-	if s.question == "" && (s.waiting() || len(s.queue) > 0) || s.leaving {
+	if !s.asked.open() && (s.waiting() || len(s.queue) > 0) || s.leaving {
 		return
 	}
 	s.stopping = false
@@ -174,8 +142,8 @@ func (s *session) outgoing() (chan<- message, message) {
 	switch {
 	case s.posting:
 		return nil, message{}
-	case s.stopMessage.id != "":
-		return s.posts, s.stopMessage
+	case len(s.urgent) > 0:
+		return s.posts, s.urgent[0]
 	case s.current.id != "" && !s.accepted:
 		return s.posts, s.current
 	}
@@ -185,8 +153,11 @@ func (s *session) outgoing() (chan<- message, message) {
 func (s *session) handleOutcome(o outcome) {
 	s.posting = false
 	switch {
-	case o.stop:
-		s.stopMessage = message{}
+	case o.urgent:
+		s.urgent = s.urgent[1:]
+		if o.err != nil {
+			s.notice("· " + errorText(o.err))
+		}
 	case o.err == nil:
 		s.accepted, s.lookDue = true, true
 	default:

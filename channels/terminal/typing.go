@@ -3,7 +3,6 @@ package terminal
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"strings"
@@ -90,10 +89,11 @@ func (s *session) submit() {
 		s.screen.keepEditor(&s.editor)
 		s.leaving = true
 	case s.answers(text) != "":
+		answer := s.answers(text)
 		s.screen.keepEditor(&s.editor)
 		s.editor.take()
-		s.stopMessage = message{id: rand.Text(), text: s.answers(text), stop: true}
-		s.seen[s.stopMessage.id] = true
+		s.asked.answered = s.asked.answered || s.isWanted(answer)
+		s.postFirst(answer)
 	case s.waiting() && strings.TrimSpace(text) == "/stop":
 		s.editor.take()
 		s.interrupt(false)
@@ -106,26 +106,6 @@ func (s *session) submit() {
 	}
 }
 
-// answers returns the command that text means while a question waits, "" if it is no answer.
-func (s *session) answers(text string) string {
-	if s.question == "" {
-		return ""
-	}
-	text = strings.TrimSpace(text)
-	switch strings.ToLower(text) {
-	case "y", "yes":
-		return "/allow " + s.question
-	case "n", "no":
-		return "/deny " + s.question
-	}
-	for _, name := range []string{"/allow ", "/deny ", "/always ", "/approvals"} {
-		if strings.HasPrefix(text, name) {
-			return text
-		}
-	}
-	return ""
-}
-
 // interrupt handles Ctrl-C: it stops the awaited answer, else clears the line, else quits
 // at the second press.
 func (s *session) interrupt(warned bool) {
@@ -135,8 +115,7 @@ func (s *session) interrupt(warned bool) {
 	case s.waiting():
 		s.stopping = true
 		s.queue = nil
-		s.stopMessage = message{id: rand.Text(), text: "/stop", stop: true}
-		s.seen[s.stopMessage.id] = true
+		s.postFirst("/stop")
 		s.notice("· stopping; Ctrl-C again quits")
 	case len(s.editor.line) > 0:
 		s.screen.keepEditor(&s.editor)
