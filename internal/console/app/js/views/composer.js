@@ -141,7 +141,7 @@ export function Composer({ of: c, to, growing, quote = "", setQuote, editing, st
       </div>`}
     </div>
     ${over && html`<div class="drop">${t("Drop files here")}</div>`}
-    <p class="hint keys">${t("Enter sends · Shift+Enter starts a new line · ? shows all keys")}</p>
+    <p class="hint typing">${t("Enter sends · Shift+Enter starts a new line · ? shows all keys")}</p>
     ${takesFiles && !isSecureContext && html`<p class="hint">${t("A voice can be recorded only over https")}</p>`}</div>
   </form>`;
 }
