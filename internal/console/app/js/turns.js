@@ -2,6 +2,7 @@
 // the same input gives the same entries.
 
 import { dated } from "./dated.js";
+import { inTime } from "./intime.js";
 
 /**
  * Step is a call of a tool, with its result if it has one.
@@ -58,7 +59,7 @@ export function entriesOf(talk, unsent, me) {
   }
   const newest = talk.later ? talk.messages.at(-1)?.at ?? "" : "~";
   const transcript = [...talk.messages, ...(talk.running?.messages ?? [])];
-  const said = fold(transcript, talk, me);
+  const said = inTime(fold(transcript, talk, me));
   const oldest = talk.earlier ? talk.messages[0]?.at ?? "" : "";
   const beside = besides(talk, transcript, me).filter((e) => e.at >= oldest && e.at <= newest);
   const all = between(said, beside.filter((e) => !e.waiting));
