@@ -1,6 +1,9 @@
 package console_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // What an operator wrote while an answer was written is between the question and its answer,
 // although the store has it before the question.
@@ -19,5 +22,32 @@ func TestOperatorsWordsInTheirTime(t *testing.T) {
 	}, [], { person: "operator", identities: [], name: "Jonas" }).filter((e) => e.text).map((e) => e.text).join(" | "))`)
 	if want := "first | one | second | by hand | in its name | two"; got != want {
 		t.Errorf("drawn as %q, want %q", got, want)
+	}
+}
+
+// The mark "New" is before the first message that somebody else wrote since: never before
+// words of the reader's own, nor where they wrote before the page had opened the conversation.
+func TestNewMark(t *testing.T) {
+	v := visit(t)
+	const before = `Promise.all([import("/app/js/unread.js"), import("/app/js/dated.js")]).then(([unread, { dated }]) => {
+		const head = { key: "web:ann/default", own: true, unread: 1, message_count: 6 };
+		const messages = [
+			{ seq: 3, role: "user", content: "mine", sender: "ann" },
+			{ seq: 4, role: "assistant", content: "", tool_calls: [{}] },
+			{ seq: 5, role: "tool", content: "found" },
+			{ seq: 6, role: "assistant", content: "answer" },
+			{ seq: 7, role: "user", content: "mine, too", sender: "ann" },
+		];
+		`
+	from := js[int](v, before+`return unread.firstNew(head, messages) ?? 0; })`)
+	if from != 6 {
+		t.Errorf("it begins at %d, want 6", from)
+	}
+	if from := js[int](v, before+`unread.writesIn(head.key); return unread.firstNew(head, messages) ?? 0; })`); from != 0 {
+		t.Errorf("where somebody writes at once it begins at %d", from)
+	}
+	order := js[string](v, before+`return dated([{ kind: "person", mine: true, seq: 6, at: "2026-11-30T10:00:00Z" }, { kind: "answer", seq: 7, at: "2026-11-30T10:00:01Z" }], 6).map((e) => e.kind).join(" "); })`)
+	if !strings.HasSuffix(order, "person new answer") {
+		t.Errorf("drawn as %q", order)
 	}
 }

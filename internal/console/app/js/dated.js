@@ -2,7 +2,8 @@
 
 /** @typedef {import("./turns.js").Entry} Entry */
 
-// dated puts a mark before each day, and one before what is new.
+// dated puts a mark before each day, and one before what is new: never before words of the
+// reader's own.
 /**
  * @param {Entry[]} entries
  * @param {number | undefined} newFrom
@@ -16,7 +17,7 @@ export function dated(entries, newFrom) {
     const date = new Date(e.at).toDateString();
     if (date !== day) list.push({ kind: "day", id: `d${date}`, at: e.at });
     day = date;
-    if (!marked && e.seq && newFrom && e.seq >= newFrom) {
+    if (!marked && !e.mine && e.seq && newFrom && e.seq >= newFrom) {
       list.push({ kind: "new", id: "new", at: e.at });
       marked = true;
     }

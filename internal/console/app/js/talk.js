@@ -5,6 +5,7 @@ import { changeRow, known, listed, listSoon } from "./list.js";
 import { route } from "./router.js";
 import { place } from "./scroll.js";
 import { change, changeTalk, now } from "./store.js";
+import { firstNew } from "./unread.js";
 import { withBeginning } from "./written.js";
 
 const pageSize = 50;
@@ -93,16 +94,6 @@ async function givenUp(key, head) {
   if (!head?.given_up || !may("operate")) return [];
   const page = await get("queue", { limit: 200 }).catch(nothing);
   return page.data.filter((/** @type {import("./types.js").QueueItem} */ q) => q.kind === "out" && q.key === key && q.state === "dead");
-}
-
-// firstNew is the seq at which the mark "New" is drawn.
-/**
- * @param {import("./types.js").Conversation | undefined} head
- * @param {import("./types.js").Message[]} messages
- */
-function firstNew(head, messages) {
-  if (!head?.own || !head.unread || head.unread >= head.message_count) return undefined;
-  return messages.at(-head.unread)?.seq;
 }
 
 // merged is a feed with the items of a newer reading of it.
