@@ -103,3 +103,21 @@ func TestListsOfParts(t *testing.T) {
 		}
 	}
 }
+
+// openpyxl.xlsx and pandoc.docx were written by these programs; then parts got the names that
+// other programs give them.
+func TestWhatOtherProgramsWrote(t *testing.T) {
+	for file, want := range map[string]string{
+		"openpyxl.xlsx": "## Sheet: Plan\nWhen,What\n2026-11-30,\"Bulbs, early\"\n3,Übersicht\n\n## Sheet: Second\n,only a word\n",
+		"pandoc.docx":   "# A title\nSome words.[20] And more.\n\na\tb\n1\t2\n\n[20]  A note.\n",
+	} {
+		data, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, got, err := read(t, data, documents.Usual)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", file, err, diff)
+		}
+	}
+}
