@@ -162,3 +162,28 @@ func TestStatusAfterTest(t *testing.T) {
 		t.Errorf("after a test that failed (%v), the status is %s", err, status(pool))
 	}
 }
+
+// Whatever a command is, only what it names is watched, and nothing ends the program.
+func FuzzProgramFiles(f *testing.F) {
+	home := f.TempDir()
+	for _, name := range []string{"a.js", "b"} {
+		if err := os.WriteFile(filepath.Join(home, name), nil, 0o600); err != nil {
+			f.Fatal(err)
+		}
+	}
+	f.Add("node --require=a.js -r b a.js")
+	f.Add("env A=b uv --directory . run sh -lc a.js")
+	f.Add("java -jar b -cp a.js")
+	f.Fuzz(func(t *testing.T, line string) {
+		command := strings.Split(line, " ")
+		files, err := mcp.ProgramFiles(command, home)
+		for path := range files {
+			if strings.HasPrefix(path, home) && !strings.Contains(line, filepath.Base(path)) {
+				t.Errorf("%q: %s is watched, %v", command, path, err)
+			}
+		}
+		if _, err := mcp.ProgramFiles(command, ""); err != nil && strings.HasPrefix(line, "/") && !strings.Contains(line, " ") {
+			t.Errorf("%q: %v", command, err)
+		}
+	})
+}
