@@ -68,6 +68,7 @@ func (t *tool) nextQuestion(ctx context.Context, q query, w waiting) (string, er
 		}
 		if why != "" {
 			t.l.refused(why)
+			w.Why = why
 			w.Answers[name] = &sdk.ElicitResult{Action: string(agent.Declined)}
 			continue
 		}
@@ -80,7 +81,7 @@ func (t *tool) nextQuestion(ctx context.Context, q query, w waiting) (string, er
 	for name, a := range w.Answers {
 		q.inputs[name] = a
 	}
-	return t.await(ctx, t.begin(q), q, waiting{Asked: w.Asked})
+	return t.await(ctx, t.begin(q), q, waiting{Asked: w.Asked, Why: w.Why})
 }
 
 // underway is a call, which goes on while a question of the former era waits.
@@ -92,6 +93,7 @@ type underway struct {
 	done   chan struct{}          // closed after r and err are set
 	token  string                 // of its progress; the link's mu guards it
 	count  int                    // of its questions; the link's mu guards it
+	why    string                 // a question of it was declined; the link's mu guards it
 	r      *sdk.CallToolResult
 	err    error
 }
@@ -130,12 +132,23 @@ func (t *tool) await(ctx context.Context, u *underway, q query, w waiting) (stri
 	if len(u.r.InputRequests) > 0 {
 		return t.nextRound(ctx, u.r, q, w)
 	}
-	return t.read(u.r)
+	text, err := t.read(u.r)
+	t.l.mu.Lock()
+	defer t.l.mu.Unlock()
+	return text + notAsked(cmp.Or(w.Why, u.why)), err
+}
+
+// notAsked tells the model why a question did not reach the person; "" of no reason.
+func notAsked(why string) string {
+	if why == "" {
+		return ""
+	}
+	return "\n[Dragoman did not put a question of this server to the person, and told the server that they declined: " + why + ". Say that to the person.]"
 }
 
 // nextRound puts the questions that are a call's result.
 func (t *tool) nextRound(ctx context.Context, r *sdk.CallToolResult, q query, w waiting) (string, error) {
-	next := waiting{State: r.RequestState, Questions: map[string]*sdk.ElicitParams{}, Answers: map[string]*sdk.ElicitResult{}, Asked: w.Asked}
+	next := waiting{State: r.RequestState, Questions: map[string]*sdk.ElicitParams{}, Answers: map[string]*sdk.ElicitResult{}, Asked: w.Asked, Why: w.Why}
 	if w.Asked >= maxQuestions {
 		return "", fmt.Errorf("%s: the server asked the person %d times and wants to ask again; it may or may not have happened", t.l.Name, w.Asked)
 	}
@@ -162,6 +175,11 @@ func (l *link) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitRes
 	}
 	if why != "" {
 		l.refused(why)
+		if u != nil {
+			l.mu.Lock()
+			u.why = why
+			l.mu.Unlock()
+		}
 		return &sdk.ElicitResult{Action: string(agent.Declined)}, nil
 	}
 	dismissed := &sdk.ElicitResult{Action: string(agent.Dismissed)}

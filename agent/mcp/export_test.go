@@ -30,3 +30,6 @@ var (
 
 // ProgramFiles is programFiles.
 var ProgramFiles = programFiles
+
+// FormOf is formOf.
+var FormOf = formOf

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -20,31 +19,6 @@ const (
 	maxAskWords  = 1 << 10 // of a message
 	maxFieldText = 300
 )
-
-// secretWords are parts of the names of values that nobody may be asked for in a chat.
-var secretWords = []string{
-	"password", "passwd", "passphrase", "passwort", "kennwort", "secret", "token", "credential", "apikey", "privatekey", "accesskey", "pin", "cvv", "cvc", "otp", "creditcard", "cardnumber",
-	"ssn", "iban", "key", "code",
-}
-
-// asksSecret reports whether the name of a field, or its words, ask for a password or a key.
-func asksSecret(words ...string) bool {
-	for _, text := range words {
-		plain := strings.Map(func(r rune) rune {
-			if r == '_' || r == '-' || r == ' ' {
-				return ' '
-			}
-			return r
-		}, strings.ToLower(text))
-		joined := strings.ReplaceAll(plain, " ", "")
-		for _, w := range secretWords {
-			if len(w) > 4 && strings.Contains(joined, w) || slices.Contains(strings.Fields(plain), w) {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // schemaOfField is what a server says about a value.
 type schemaOfField struct {
@@ -88,13 +62,15 @@ func formOf(server string, p *sdk.ElicitParams) (f agent.Form, why string) {
 		return f, "what it asked for has no form"
 	case len(schema.Properties) > maxFields:
 		return f, fmt.Sprintf("it asked for more than %d values at once", maxFields)
-	case asksSecret(p.Message):
-		return f, "it asked for a password or a key, which nobody should write into a chat"
 	}
+	said := []string{p.Message}
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		s := schema.Properties[name]
-		if asksSecret(name, s.Title, s.Description) {
-			return f, "it asked for a password or a key, which nobody should write into a chat"
+		if s.takesWords() && asksSecret(name, s.Title, s.Description) {
+			return f, askedSecret
+		}
+		if s.takesWords() {
+			said = append(said, name, s.Title)
 		}
 		one, ok := fieldOf(name, s)
 		if !ok {
@@ -103,7 +79,18 @@ func formOf(server string, p *sdk.ElicitParams) (f agent.Form, why string) {
 		one.Required = slices.Contains(schema.Required, name)
 		f.Fields = append(f.Fields, one)
 	}
+	if asksSecret(said...) {
+		return f, askedSecret
+	}
 	return f, ""
+}
+
+// askedSecret is why a question is not put.
+const askedSecret = "it asked for a password or a key, which nobody should write into a chat"
+
+// takesWords reports whether a value is more than a yes, or one of what the server named.
+func (s schemaOfField) takesWords() bool {
+	return s.Type != "boolean" && s.Type != "array" && len(s.Enum)+len(s.OneOf) == 0
 }
 
 // fieldOf is a value as people are asked for it.
