@@ -262,6 +262,9 @@ type Spec struct {
 	// Corrects says that the tool only changes or removes what another one makes, so that it
 	// alone is of no use.
 	Corrects bool `json:"-"`
+	// Finds says that the tool finds what was said in its conversation: requests that leave
+	// messages out name it.
+	Finds bool `json:"-"`
 	// Off says why this daemon cannot offer the tool, and what the operator would do about
 	// it: a part of a sentence. "" if it is offered.
 	Off string `json:"-"`

@@ -195,7 +195,8 @@ func TestOmissionIsSaid(t *testing.T) {
 	c := keeping(8)
 	c.When = window.WhenOff
 	m := newScript(t, say("ok"))
-	search := newCounter("search_history")
+	search := newCounter("find_old_words")
+	search.spec.Finds = true
 	a := newAgent(t, m, agent.Options{ContextWindow: 3000, Compaction: c}, search)
 	turn := turnOf("and now?")
 	turn.History = sessions.History{Messages: long(200), Omitted: 5}
@@ -208,7 +209,7 @@ func TestOmissionIsSaid(t *testing.T) {
 	if _, err := fmt.Sscanf(r.Messages[0].Content, "[%d earlier messages", &left); err != nil || left != 5+201-(len(r.Messages)-1) {
 		t.Errorf("the request begins with %q and has %d messages", r.Messages[0].Content, len(r.Messages))
 	}
-	contains(t, "the note", r.Messages[0].Content, "search_history")
+	contains(t, "the note", r.Messages[0].Content, " The tool find_old_words finds them.")
 	if res.Unaccounted != left {
 		t.Errorf("Unaccounted = %d, want the %d that the request says", res.Unaccounted, left)
 	}

@@ -25,6 +25,16 @@ func (o *offer) has(name string) bool {
 	return slices.ContainsFunc(o.specs, func(s Spec) bool { return s.Name == name }) || o.lists(name)
 }
 
+// finder is the name of the tool that finds what was said before; "" if there is none.
+func (o *offer) finder() string {
+	for _, s := range slices.Concat(o.specs, o.listed) {
+		if s.Finds {
+			return s.Name
+		}
+	}
+	return ""
+}
+
 // notes are for the end of the system prompt.
 func (o *offer) notes() string {
 	var all []string

@@ -26,6 +26,7 @@ func (m *able) Abilities() agent.Abilities { return m.abilities }
 func described(name string, keep, tokens int) agent.Tool {
 	c := newCounter(name)
 	c.spec.Description, c.spec.Keep = strings.Repeat("word ", tokens), keep
+	c.spec.Finds = name == "search_history"
 	return c
 }
 

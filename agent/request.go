@@ -108,8 +108,8 @@ func (r *run) withLead(view []sessions.Message, left int) []sessions.Message {
 	lead := r.frame.Lead
 	if left > 0 {
 		hint := ""
-		if r.offer.has(toolHistory) {
-			hint = " The tool " + toolHistory + " finds them."
+		if name := r.offer.finder(); name != "" {
+			hint = " The tool " + name + " finds them."
 		}
 		lead = append(slices.Clip(lead), window.OmissionNotice(left, hint))
 	}
@@ -119,12 +119,8 @@ func (r *run) withLead(view []sessions.Message, left int) []sessions.Message {
 	return slices.Concat(lead, view)
 }
 
-const (
-	// toolHistory is the tool that searches the transcript, if there is one.
-	toolHistory = sessions.HistoryTool
-	// omissionTokens is about the size of window.OmissionNotice.
-	omissionTokens = 40
-)
+// omissionTokens is about the size of window.OmissionNotice.
+const omissionTokens = 40
 
 // view returns the conversation, repaired and pruned, how many of its newest user
 // messages the turn answers, and how many messages of failed calls it leaves out on

@@ -241,6 +241,7 @@ func SearchHistory(s Searcher) agent.Tool {
 		Origin:      sessions.OriginModel, // and what is marked below
 		Keep:        40,
 		Chat:        true,
+		Finds:       true,
 	}, func(ctx context.Context, c agent.Call, args searchArgs) (string, error) {
 		query := strings.TrimSpace(args.Query)
 		switch {
