@@ -194,8 +194,12 @@ func (r *record) waiting() *Waiting {
 func (w *Waiting) Question() string { return w.text }
 
 // IsFor reports whether somebody with those identities answers it.
-func (w *Waiting) IsFor(who []string) bool {
-	return slices.ContainsFunc(who, func(id string) bool { return slices.Contains(w.who, id) })
+func (w *Waiting) IsFor(who []string) bool { return anyIn(who, w.who) }
+
+func (r *record) isFor(who []string) bool { return anyIn(who, r.Who) }
+
+func anyIn(ids, of []string) bool {
+	return slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(of, id) })
 }
 
 // Waiting returns the form that waits in a chat; nil: none does.
@@ -214,7 +218,7 @@ func (b *Book) Take(ctx context.Context, k channels.Key, who []string, message, 
 		t = Taken{}
 		now := b.now()
 		for _, r := range all {
-			if !(&Waiting{who: r.Who}).IsFor(who) {
+			if !r.isFor(who) {
 				continue
 			}
 			if message != "" && r.Last == message { // the network hands it in again
@@ -226,7 +230,7 @@ func (b *Book) Take(ctx context.Context, k channels.Key, who []string, message, 
 			}
 		}
 		for _, r := range all {
-			if !r.waits(now) || !(&Waiting{who: r.Who}).IsFor(who) {
+			if !r.waits(now) || !r.isFor(who) {
 				continue
 			}
 			t = r.take(words, now)
@@ -251,10 +255,9 @@ func (b *Book) Concerns(ctx context.Context, k channels.Key, who []string, messa
 		if r == nil {
 			continue
 		}
-		one := r.waiting()
-		again = again || message != "" && r.Last == message && one.IsFor(who)
+		again = again || message != "" && r.Last == message && r.isFor(who)
 		if r.waits(b.now()) {
-			w = one
+			w = r.waiting() // of one that is over there is no field to ask for
 		}
 	}
 	return w, again, nil

@@ -189,3 +189,16 @@ func TestValues(t *testing.T) {
 		}
 	}
 }
+
+// After a form is answered, words are words again, and the answer that comes again is known.
+func TestAfterAForm(t *testing.T) {
+	d := newDesk(t)
+	f := agent.Form{From: "travel", Message: "Where?", Fields: []agent.Field{{Name: "city", Type: "string", Required: true}}}
+	d.ask("t1", 1, f)
+	d.say(ann, "a1", "Oslo")
+	for id, again := range map[string]bool{"a1": true, "a2": false} {
+		if w, is, err := d.Concerns(t.Context(), chat, ann, id); w != nil || is != again || err != nil {
+			t.Errorf("%s: Concerns = %+v, %t, %v", id, w, is, err)
+		}
+	}
+}
