@@ -2,6 +2,7 @@ package story_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -10,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// mailServer is a server of MCP with a mailbox: list says again what it is asked for, and send
-// keeps what it is given.
+// mailServer is a server of MCP with a mailbox: list says again what it is asked for, send keeps
+// what it is given, and ask puts it to the person.
 type mailServer struct {
 	url string
 
@@ -19,7 +20,7 @@ type mailServer struct {
 	sent []string
 }
 
-// mailArgs are the arguments of both tools.
+// mailArgs are the arguments of its tools.
 type mailArgs struct {
 	Text string `json:"text"`
 }
@@ -40,14 +41,25 @@ func newMailServer(t *testing.T, says string) *mailServer {
 		m.sent = append(m.sent, in.Text)
 		return answer("sent"), nil, nil
 	})
+	mcp.AddTool(s, &mcp.Tool{Name: "ask", Description: "Asks the person which mail is meant."}, func(_ context.Context, r *mcp.CallToolRequest, in mailArgs) (*mcp.CallToolResult, any, error) {
+		if said, is := r.Params.InputResponses["which"].(*mcp.ElicitResult); is {
+			return answer(fmt.Sprintf("To the question %q the person said %v.", in.Text, said.Content["which"])), nil, nil
+		}
+		form := map[string]any{"type": "object", "properties": map[string]any{"which": map[string]any{"type": "string", "description": in.Text}}, "required": []string{"which"}}
+		asks := mcp.InputRequestMap{"which": &mcp.ElicitParams{Mode: "form", Message: "Which mail? " + in.Text, RequestedSchema: form}}
+		return &mcp.CallToolResult{InputRequests: asks, RequestState: "asked"}, nil, nil
+	})
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: true}))
 	t.Cleanup(server.Close)
 	m.url = server.URL
 	return m
 }
 
-// mails are those that were sent.
+// mails are those that were sent; none without a server.
 func (m *mailServer) mails() []string {
+	if m == nil {
+		return nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return append([]string(nil), m.sent...)
