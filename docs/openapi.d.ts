@@ -543,6 +543,8 @@ export type Key = string;
 /** LastLine is the beginning of the newest message of a conversation. */
 export interface LastLine {
   at: string;
+  /** File is the kind of the first file that came with it, like "image", if nothing else was said. */
+  file?: string;
   /** "person" or "dragoman" */
   from: string;
   kind?: string;

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"regexp"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -54,7 +55,7 @@ func (s *server) lastKept(ctx context.Context, k channels.Key) (*sessions.FeedIt
 	}
 	for i := len(newest) - 1; i >= 0; i-- {
 		m := newest[i]
-		item := sessions.FeedItem{From: "person", Name: m.Name, Text: m.Content, At: m.At, Attachments: m.Attachments}
+		item := sessions.FeedItem{From: "person", Name: m.Name, Text: withoutFiles(m.Content, len(m.Attachments)), At: m.At, Attachments: m.Attachments}
 		switch {
 		case m.Role == sessions.RoleUser && !m.Synthetic:
 			return &item, nil
@@ -67,14 +68,33 @@ func (s *server) lastKept(ctx context.Context, k channels.Key) (*sessions.FeedIt
 	return nil, nil
 }
 
+// fileLine is what the transcript has of a file at the end of a message, for the model, and
+// spokenMark what it has before the words of a recording.
+var (
+	fileLine   = regexp.MustCompile(`(^|\n)\[[^\n]*, (file|not available:) [^\n]*\]\s*$`)
+	spokenMark = regexp.MustCompile(`(?m)^\[(voice|audio|video|recording)( of the quoted message)?(, \d+:\d\d)?\] `)
+)
+
+// withoutFiles is what somebody wrote or said in a message with so many files.
+func withoutFiles(content string, files int) string {
+	for range files {
+		content = fileLine.ReplaceAllString(content, "")
+	}
+	if files > 0 {
+		content = spokenMark.ReplaceAllString(content, "")
+	}
+	return content
+}
+
 // lastLineOf is an item as a line of a list.
 func lastLineOf(item *sessions.FeedItem) *LastLine {
 	if item == nil {
 		return nil
 	}
-	text := firstWords(item.Text, lastSize)
-	if text == "" && len(item.Attachments) > 0 {
-		text = string(item.Attachments[0].Kind)
+	line := LastLine{From: item.From, Name: item.Name, Text: firstWords(item.Text, lastSize), At: item.At, State: string(item.State), Kind: string(item.Kind)}
+	if line.Text == "" && len(item.Attachments) > 0 {
+		line.File = string(item.Attachments[0].Kind)
+		line.Text = line.File
 	}
-	return &LastLine{From: item.From, Name: item.Name, Text: text, At: item.At, State: string(item.State), Kind: string(item.Kind)}
+	return &line
 }

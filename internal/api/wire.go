@@ -76,9 +76,12 @@ type Conversation struct {
 
 // LastLine is the beginning of the newest message of a conversation.
 type LastLine struct {
-	From string    `json:"from"`           // "person" or "dragoman"
-	Name string    `json:"name,omitempty"` // of the person
-	Text string    `json:"text"`           // a line of 160 bytes at most, or a word for a file
+	From string `json:"from"`           // "person" or "dragoman"
+	Name string `json:"name,omitempty"` // of the person
+	Text string `json:"text"`           // a line of 160 bytes at most, or a word for a file
+	// File is the kind of the first file that came with it, like "image", if nothing else
+	// was said.
+	File string    `json:"file,omitempty"`
 	At   time.Time `json:"at"`
 	// State is how far a delivery is, and Kind why it was sent: see [FeedItem].
 	State string `json:"state,omitempty"`

@@ -56,8 +56,16 @@ function Last({ of: c, draft, words }) {
   if (draft) return html`<b class="warn">${t("Draft")}: </b>${draft.slice(0, 160)}`;
   if (!c.last) return c.own ? t("No messages") : c.readable ? t("Open it to read along") : t("A talk of others");
   const who = c.last.from === "person" && (c.group || !c.own) && c.last.name ? `${c.last.name}: ` : c.last.from === "person" && c.own ? `${t("You")}: ` : "";
+  const [icon, word] = filed[c.last.file ?? ""] ?? [];
+  if (icon) return html`${who}<${Icon} name=${icon} small /> ${t(word)}`;
   return html`${who}<${Marked} text=${c.last.text} words=${words} />`;
 }
+
+// filed are signs and words for a file that nothing was said with.
+/** @type {Record<string, [string, string]>} */
+const filed = {
+  image: ["image", "Picture"], sticker: ["image", "Sticker"], voice: ["mic", "Voice message"], audio: ["volume-2", "Sound"], video: ["play", "Video"], document: ["paperclip", "File"],
+};
 
 // Found is the place of a message in which the words are.
 /** @param {{hit: import("../types.js").Hit}} props */
