@@ -1,10 +1,12 @@
 // For you: what waits for this person, and what was decided.
 
 import { html, useEffect, useState } from "../../vendor/preact.js";
+import { keep, kept } from "../kept.js";
 import { canAsk } from "../notify.js";
 import { network } from "../parts/avatar.js";
 import { Button } from "../parts/button.js";
 import { Empty } from "../parts/empty.js";
+import { Notice } from "../parts/notice.js";
 import { State } from "../parts/state.js";
 import { Table } from "../parts/table.js";
 import { View } from "../parts/view.js";
@@ -22,6 +24,7 @@ import { nameOf } from "./whose.js";
 
 const mostDecided = 20;
 const mostUnread = 12;
+const offered = "notifications.offered";
 
 export function You() {
   const waiting = useStore((s) => s.waiting);
@@ -31,9 +34,15 @@ export function You() {
     begin();
   }, []);
   const rows = fresh.rows.filter((c) => c.own && (c.unread || c.waiting && !c.answering && !["question", "form"].includes(c.last?.kind ?? ""))).slice(0, mostUnread);
+  const [open, setOpen] = useState(canAsk() && !kept(offered));
+  const offers = open && Boolean(waiting?.decided.length || waiting?.items.some((i) => i.kind === "approval")); // after the first question
+  const close = () => {
+    keep(offered, true);
+    setOpen(false);
+  };
   const known = waiting && (waiting.items.length || waiting.decided.length || !waiting.problem) ? waiting : undefined;
-  return html`<${View} title=${t("For you")} of=${{ data: known, problem: waiting?.problem, again: loadWaiting }} say=${t("What waits for your decision. Nothing here goes on by itself, except that approvals are denied in the end.")}>
-    ${(/** @type {Waiting} */ w) => html`<${Cards} of=${w} unread=${rows.length} />
+  return html`<${View} title=${t("For you")} of=${{ data: known, problem: waiting?.problem, again: loadWaiting }} tools=${!offers && html`<${Notify} />`} say=${t("What waits for your decision. Nothing here goes on by itself, except that approvals are denied in the end.")}>
+    ${(/** @type {Waiting} */ w) => html`${offers && html`<${Offer} close=${close} />`}<${Cards} of=${w} unread=${rows.length} />
       ${rows.length > 0 && html`<section><header><h2 class="grow">${t("Unread and unanswered")}</h2></header>
         <ul class="card rows plain">${rows.map((c) => html`<li key=${c.key}><${Row} of=${c} current=${false} words="" /></li>`)}</ul></section>`}
       <${Before} of=${w} />`}
@@ -44,7 +53,7 @@ export function You() {
 function Cards({ of: w, unread }) {
   const shown = w.items.filter((i) => !w.later.includes(i.id));
   const off = w.items.length - shown.length;
-  if (!shown.length && !w.settled.length && !off && !unread) return html`<${Empty} icon="bell" title=${t("Nothing waits for you")} actions=${html`<${Notify} />`}>${t("Approvals, people who want to talk, and channels that need a hand will appear here.")}<//>`;
+  if (!shown.length && !w.settled.length && !off && !unread) return html`<${Empty} icon="bell" title=${t("Nothing waits for you")}>${t("Approvals, people who want to talk, and channels that need a hand will appear here.")}<//>`;
   return html`<section aria-label=${t("Waiting")}>
     ${!shown.length && !w.settled.length && html`<p class="soft">${t("Nothing waits for you")}.</p>`}
     <div class="cards">${shown.map((i) => html`<${Request} key=${i.id} of=${i} />`)}${w.settled.map((a) => html`<${Settled} key=${a.id} of=${a} />`)}</div>
@@ -56,8 +65,13 @@ function Cards({ of: w, unread }) {
 function Notify() {
   const [asked, ask] = useState(!canAsk());
   if (asked) return null;
-  return html`<${Button} onClick=${() => Notification.requestPermission().then(() => ask(true))}>${t("Allow notifications")}<//>`;
+  return html`<${Button} icon="bell" onClick=${() => Notification.requestPermission().then(() => ask(true))}>${t("Allow notifications")}<//>`;
 }
+
+// Offer says once what notifications are good for.
+/** @param {{close: () => void}} props */
+const Offer = ({ close }) => html`<${Notice} icon="bell">${t("Dragoman can tell you when something waits, while this page is open in the background. It says for whom, and never what.")}
+  <div class="actions"><${Button} onClick=${() => Notification.requestPermission().then(close)}>${t("Allow notifications")}<//><${Button} kind="quiet" onClick=${close}>${t("No, thanks")}<//></div><//>`;
 
 // Before is what was decided, the newest first.
 /** @param {{of: Waiting}} props */
