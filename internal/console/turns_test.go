@@ -51,3 +51,31 @@ func TestNewMark(t *testing.T) {
 		t.Errorf("drawn as %q", order)
 	}
 }
+
+// Notifications say whose it is, and none of the words: not of a title that was made of them.
+func TestNotificationsSayWhose(t *testing.T) {
+	v := visit(t)
+	got := js[string](v, `Promise.all([import("/app/js/notify.js"), import("/app/js/store.js")]).then(([notify, { change, now }]) => {
+		change({ names: { "telegram:71": "Ann" } });
+		const row = { key: "telegram:72", network: "telegram", derived_title: "my secret" };
+		change({ list: { ...now().list, rows: [row] } });
+		return [notify.answerIn("telegram:71"), notify.answerIn("telegram:72"), notify.askedFor({ key: "telegram:-100", requester: "telegram:71" })].join(" | ");
+	})`)
+	if want := "Dragoman has answered: Ann | Dragoman has answered: Telegram | Dragoman asks whether it may do something for Ann."; got != want {
+		t.Errorf("they say %q, want %q", got, want)
+	}
+}
+
+// The list has a word for a file that nothing was said with, and the daemon's words for what
+// waits are sentences.
+func TestWordsForPeople(t *testing.T) {
+	v := visit(t)
+	got := js[string](v, `Promise.all([import("/app/js/told.js"), import("/app/js/views/row.js"), import("/app/vendor/preact.js")]).then(([told, { Row }, { html, render }]) => {
+		const into = document.createElement("div");
+		render(html`+"`<${Row} of=${{ key: 'telegram:71', network: 'telegram', own: true, last: { from: 'dragoman', text: 'image', file: 'image', at: '2026-11-30T10:00:00Z' } }} words=\"\" current=${false} />`"+`, into);
+		return [told.sentence("it waits for a yes: EHRP"), told.sentence("it waits for an answer to a server's question"), into.querySelector(".last").textContent.trim()].join(" | ");
+	})`)
+	if want := "Somebody must say yes or no. The code of the question is EHRP. | A form waits to be filled in. | Picture"; got != want {
+		t.Errorf("they read %q, want %q", got, want)
+	}
+}

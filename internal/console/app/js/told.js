@@ -3,12 +3,15 @@
 
 import { t } from "./text.js";
 
-// says is a sentence of the daemon's, and how it is known again. The places for values are
-// as those of t.
-/** @param {string} text */
-function says(text) {
+// says is a sentence of the daemon's, how it is known again, and what is shown for it. The
+// places for values are as those of t.
+/**
+ * @param {string} text
+ * @param {string} [shown]
+ */
+function says(text, shown = text) {
   const escaped = text.replace(/[.*+?^$()|[\]\\]/g, "\\$&");
-  return { text, pattern: new RegExp(`^${escaped.replace(/\{\d\}/g, "(.+?)")}$`, "su") };
+  return { text: shown, pattern: new RegExp(`^${escaped.replace(/\{\d\}/g, "(.+?)")}$`, "su") };
 }
 
 // Of two that fit, the first counts.
@@ -22,6 +25,10 @@ const known = [
   says("words of somebody else were read ({0})"), says("words of somebody else were read"), says("a page of the web was read ({0})"),
   says("a page of the web was read"), says("a file was read ({0})"), says("a file was read"), says("something that I was told earlier was read"),
   says("words from the server {0} were read"), says("words that came in by {0} were read"), says("the skill {0} was used"),
+  says("it waits for a yes: {0}", "Somebody must say yes or no. The code of the question is {0}."), // the queue
+  says("it waits for an answer to a server's question", "A form waits to be filled in."),
+  says("the last picture was not drawn: {0}"), says("the last voice message was not written down: {0}"), says("the last answer was not spoken: {0}"), // health
+  says("the last question was not answered: {0}", "the last search was not answered: {0}"), says("the model is not offered commands: {0}"), says("PDFs are kept and cannot be read: {0}"),
   says("this device is not linked to a phone"), says("needs pairing: this device is not linked to a phone; run: dragoman login {0}"), says("not started"), // channels
   says("the summary of {0} failed on {1}: {2} (nothing is lost, and a later turn tries again)"), // warnings
 ];

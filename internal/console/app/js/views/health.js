@@ -10,8 +10,9 @@ import { State } from "../parts/state.js";
 import { Table } from "../parts/table.js";
 import { View } from "../parts/view.js";
 import { Plot, leading } from "../plot.js";
-import { number, plural, since, size, t, took } from "../text.js";
-import { told } from "../told.js";
+import { clock, number, plural, since, size, t, took } from "../text.js";
+import { sentence, told } from "../told.js";
+import { TokensByDay } from "./tokensbyday.js";
 
 /** @typedef {import("../../../../../docs/openapi.js").HealthReport} HealthReport */
 /** @typedef {import("../../../../../docs/openapi.js").Status} Status */
@@ -39,9 +40,10 @@ function Report({ of: { status, nodes, every_seconds: every }, minutes }) {
   return html`<div class=${bad.length ? "headline warn" : "headline good"}><${Icon} name=${bad.length ? "triangle-alert" : "circle-check"} />
       <div><h2>${bad.length === 0 ? t("All is well") : bad.length === 1 ? t("It works, but one thing needs you") : t("It works, but {0} things need you", bad.length)}</h2>
       <ul class="soft">${bad.map((c) => html`<li>${c.name}: ${c.says}</li>`)}</ul></div></div>
+    ${nodes.map((node) => html`<${Hour} of=${node} every=${every} minutes=${minutes} started=${status.started} />`)}
+    <${TokensByDay} />
     <section><header><h2>${t("Checks")}</h2></header><${Table} label=${t("Checks")} columns=${columns} rows=${checks} name=${(/** @type {Check} */ c) => c.name} /></section>
-    <${Features} of=${status.features ?? []} />
-    ${nodes.map((node) => html`<${Hour} of=${node} every=${every} minutes=${minutes} />`)}`;
+    <${Features} of=${status.features ?? []} />`;
 }
 
 // checked is what the daemon says of itself, one line a subject.
@@ -51,23 +53,33 @@ function Report({ of: { status, nodes, every_seconds: every }, minutes }) {
  */
 function checked(s) {
   const lines = [];
-  lines.push({ name: t("Model"), state: s.model_trouble ? "bad" : "good", says: s.model_trouble ? s.model_trouble.why : s.model || t("It answers.") });
+  lines.push({ name: t("Model"), state: s.model_trouble ? "bad" : "good", says: s.model_trouble ? sentence(s.model_trouble.why) : s.model || t("It answers.") });
   for (const [name, c] of Object.entries(s.channels ?? {})) {
     const good = c.state === "connected";
-    lines.push({ name: t(network(name)[1]), state: good || c.unused ? "good" : c.state === "down" ? "bad" : "warn", says: good ? t("Connected for {0}.", since(c.since)) : told(c.detail) || c.reason || c.state, to: good ? undefined : "/channels" });
+    lines.push({ name: t(network(name)[1]), state: good || c.unused ? "good" : c.state === "down" ? "bad" : "warn", says: good ? t("Connected for {0}.", since(c.since)) : sentence(c.detail) || c.reason || c.state, to: good ? undefined : "/channels" });
   }
   lines.push({
     name: t("Queue"), state: s.dead ? "warn" : "good", to: s.dead ? "/queue" : undefined,
     says: s.dead ? plural(s.dead, "One delivery was given up.", "{0} deliveries were given up.") : t("Unanswered: {0}. Undelivered: {1}.", number(s.waiting ?? 0), number(s.unsent ?? 0)),
   });
-  for (const f of s.features ?? []) if (f.state === "failing") lines.push({ name: f.name, state: "warn", says: found(f) });
-  for (const [i, words] of (s.warnings ?? []).entries()) lines.push({ name: i ? t("Warning {0}", i + 1) : t("Warning"), state: "warn", says: told(words) });
+  for (const f of s.features ?? []) if (f.state === "failing") lines.push({ name: named(f.name), state: "warn", says: found(f) });
+  for (const [i, words] of (s.warnings ?? []).entries()) lines.push({ name: i ? t("Warning {0}", i + 1) : t("Warning"), state: "warn", says: sentence(words) });
   return lines;
 }
 
 // found is how a feature is, and for how long it has failed.
 /** @param {Feature} f */
-const found = (f) => (f.since ? t("For {0}: {1}", since(f.since), f.says) : f.says);
+const found = (f) => (f.since ? t("For {0}: {1}", since(f.since), told(f.says)) : sentence(f.says));
+
+// named is what people call a feature. One without a name here is a tool, or newer than the page.
+/** @param {string} name */
+function named(name) {
+  /** @type {Record<string, string>} */
+  const names = {
+    exec: t("Commands"), drawing: t("Pictures"), hearing: t("Voice messages"), speaking: t("Spoken answers"), skills: t("Skills"), web_search: t("Web search"), mcp: t("Tools of servers"), pdf: t("PDFs"),
+  };
+  return name.startsWith("mcp ") ? t("Tools of {0}", name.slice(4)) : names[name] ?? name;
+}
 
 // Features is what is on, and why the rest is not.
 /** @param {{of: Feature[]}} props */
@@ -76,15 +88,15 @@ function Features({ of: list }) {
   /** @type {Record<string, [string, string]>} */
   const states = { on: ["good", t("on")], off: ["quiet", t("off")], failing: ["warn", t("does not work")] };
   const columns = [
-    { title: t("Feature"), cell: (/** @type {Feature} */ f) => html`<span class="mono">${f.name}</span>` },
+    { title: t("Feature"), cell: (/** @type {Feature} */ f) => named(f.name) },
     { title: t("State"), cell: (/** @type {Feature} */ f) => html`<${State} of=${states[f.state]?.[0] ?? "quiet"}>${states[f.state]?.[1] ?? f.state}<//>` },
     { title: t("Finding"), kind: "wide", cell: found },
   ];
   return html`<section><header><h2>${t("What is on")}</h2></header><${Table} label=${t("What is on")} columns=${columns} rows=${list} name=${(/** @type {Feature} */ f) => f.name} /></section>`;
 }
 
-/** @param {{of: NodeFigures, every: number, minutes: number}} props */
-function Hour({ of: { host, node, problem, figures: f }, every, minutes }) {
+/** @param {{of: NodeFigures, every: number, minutes: number, started?: string}} props */
+function Hour({ of: { host, node, self, problem, figures: f }, every, minutes, started }) {
   const title = host || node ? t("The last hour on {0}", host || node || "") : t("The last hour");
   if (!f) return html`<section><header><h2>${title}</h2></header><p class="soft">${problem || t("Nothing was measured yet.")}</p></section>`;
   const kept = Math.round((minutes * 60) / every);
@@ -102,6 +114,6 @@ function Hour({ of: { host, node, problem, figures: f }, every, minutes }) {
     [t("Memory"), size, [[t("resident"), f.memory_bytes]]],
     [t("Processor"), (v) => t("{0} cores", number(Math.round(v * 100) / 100)), [[t("in use"), f.cpu]]],
   ];
-  return html`<section><header><h2 class="grow">${title}</h2><p class="meta">${t("Kept in memory. Prometheus can keep more: /metrics")}</p></header>
+  return html`<section><header><h2 class="grow">${title}</h2><p class="meta">${self && started && Date.now() - Date.parse(started) < 3_600_000 && t("Since the start at {0}.", clock(started))} ${t("Kept in memory. Prometheus can keep more: /metrics")}</p></header>
     <div class="plots">${plots.map(([name, shown, series]) => html`<${Plot} key=${name} title=${name} shown=${shown} from=${from} every=${every} ahead=${empty} series=${series.map(([of, values]) => ({ name: of, values: cut(values) }))} />`)}</div></section>`;
 }

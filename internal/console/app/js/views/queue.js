@@ -16,6 +16,7 @@ import { toast, trouble } from "../parts/toast.js";
 import { View } from "../parts/view.js";
 import { go, talkPath } from "../router.js";
 import { clock, number, since, size, t, wholeTime } from "../text.js";
+import { sentence } from "../told.js";
 
 /** @typedef {import("../types.js").QueueItem} QueueItem */
 
@@ -24,10 +25,14 @@ const changes = ["message_accepted", "delivery_changed", "delivery_dead", "settl
 // kinds are the lanes of the queue, as people read them.
 const kinds = () => /** @type {Record<string, string>} */ ({ in: t("Coming in"), out: t("Going out"), aside: t("Put aside") });
 
+// isForm: the question of a server waits, and not one about a call.
+/** @param {QueueItem} item */
+const isForm = (item) => Boolean(item.error?.startsWith("it waits for an answer to a server"));
+
 /** @param {QueueItem} item */
 function state(item) {
   if (item.state === "dead" || item.kind === "aside") return html`<${State} of="bad">${item.kind === "aside" ? t("Not readable") : t("Given up")}<//>`;
-  if (item.state === "parked") return html`<${State} of="warn" icon="hand">${t("Waits for a yes")}<//>`;
+  if (item.state === "parked") return html`<${State} of="warn" icon="hand">${isForm(item) ? t("Waits for a form") : t("Waits for a yes")}<//>`;
   if (item.error) return html`<${State} of="warn">${t("Will be tried again")}<//>`;
   return html`<${State} of=${item.state === "sending" ? "busy" : "quiet"}>${item.kind === "in" ? t("Waits for its answer") : t("On its way")}<//>`;
 }
@@ -40,7 +45,7 @@ function state(item) {
 function next(item, before) {
   if (item.kind === "aside") return t("Nothing, until you drop it");
   if (item.state === "dead") return t("Nothing, until you try or drop it");
-  if (item.state === "parked") return t("Somebody must allow a call");
+  if (item.state === "parked") return isForm(item) ? t("Somebody must fill in a form") : t("Somebody must allow a call");
   if (item.not_before && Date.parse(item.not_before) > Date.now()) return t("Tried again at {0}", clock(item.not_before));
   if (before.some((one) => one.key === item.key && one.kind === item.kind && one.state !== "dead")) return item.kind === "in" ? t("After the answer before it") : t("After the message before it");
   return item.kind === "in" ? t("The model answers") : t("Sent now");
@@ -87,7 +92,7 @@ export function Queue() {
 const columns = (rows, act, drop) => [
   { title: t("State"), cell: state },
   { title: t("Conversation"), cell: (/** @type {QueueItem} */ i) => html`<b><${Conversation} of=${i.key} /></b>` },
-  { title: t("What"), kind: "wide", cell: (/** @type {QueueItem} */ i) => html`${kinds()[i.kind]}, ${size(i.bytes)}${i.error && html`<br /><span class="soft">${i.error}</span>`}` },
+  { title: t("What"), kind: "wide", cell: (/** @type {QueueItem} */ i) => html`${kinds()[i.kind]}, ${size(i.bytes)}${i.error && html`<br /><span class="soft">${sentence(i.error)}</span>`}` },
   { title: t("Age"), kind: "num", label: true, cell: (/** @type {QueueItem} */ i) => html`<time title=${wholeTime(i.at)}>${since(i.at)}</time>` },
   { title: t("Tries"), kind: "num", label: true, cell: (/** @type {QueueItem} */ i) => number(i.attempts) },
   { title: t("Waits for"), cell: (/** @type {QueueItem} */ i) => html`<span class="soft">${next(i, rows.slice(0, rows.indexOf(i)))}</span>` },

@@ -9,7 +9,7 @@ import { Notice } from "../parts/notice.js";
 import { State } from "../parts/state.js";
 import { Table } from "../parts/table.js";
 import { toast, trouble } from "../parts/toast.js";
-import { shortTime, t, wholeTime } from "../text.js";
+import { clock, shortTime, t, wholeTime } from "../text.js";
 
 /** @typedef {import("../../../../../docs/openapi.js").Token} Token */
 
@@ -40,10 +40,20 @@ const columns = (end) => [
   { title: t("Actions"), kind: "act", hidden: true, cell: (/** @type {Token} */ k) => !k.revoked && html`<${Button} icon="trash-2" kind="quiet" label=${t("Revoke {0} …", k.name)} onClick=${() => end(k)} />` },
 ];
 
+const hour = 3_600_000;
+
+// hourOf is the hour that begins then; of former days, the day.
+/** @param {string} at */
+function hourOf(at) {
+  const end = new Date(Date.parse(at) + hour);
+  if (end.getTime() > Date.now()) return t("in this hour");
+  return new Date(at).toDateString() === new Date().toDateString() ? t("{0} to {1}", clock(at), clock(end.toISOString())) : shortTime(at);
+}
+
 /** @param {Token} k */
 function used(k) {
   if (!k.last_used) return html`<${State} of="warn">${t("never")}<//>`;
-  const time = html`<time title=${wholeTime(k.last_used)}>${shortTime(k.last_used)}</time>`;
+  const time = html`<time datetime=${k.last_used} title=${t("Dragoman notes the hour of a use, and not the minute.")}>${hourOf(k.last_used)}</time>`;
   return !k.revoked && Date.now() - Date.parse(k.last_used) > old ? html`<${State} of="warn">${time}<//>` : time;
 }
 
