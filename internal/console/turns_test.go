@@ -73,9 +73,10 @@ func TestWordsForPeople(t *testing.T) {
 	got := js[string](v, `Promise.all([import("/app/js/told.js"), import("/app/js/views/row.js"), import("/app/vendor/preact.js")]).then(([told, { Row }, { html, render }]) => {
 		const into = document.createElement("div");
 		render(html`+"`<${Row} of=${{ key: 'telegram:71', network: 'telegram', own: true, last: { from: 'dragoman', text: 'image', file: 'image', at: '2026-11-30T10:00:00Z' } }} words=\"\" current=${false} />`"+`, into);
-		return [told.sentence("it waits for a yes: EHRP"), told.sentence("it waits for an answer to a server's question"), into.querySelector(".last").textContent.trim()].join(" | ");
+		return [told.sentence("it waits for a yes: EHRP"), told.sentence("it waits for an answer to a server's question"),
+			told.sentence("/etc/d.yaml:3: model.prices: the model has no price, so what it uses is not counted"), into.querySelector(".last").textContent.trim()].join(" | ");
 	})`)
-	if want := "Somebody must say yes or no. The code of the question is EHRP. | A form waits to be filled in. | Picture"; got != want {
+	if want := "Somebody must say yes or no. The code of the question is EHRP. | A form waits to be filled in. | The model has no price, so limits in money do not count what it uses. Set model.prices, or count tokens. | Picture"; got != want {
 		t.Errorf("they read %q, want %q", got, want)
 	}
 }

@@ -27,7 +27,9 @@ const known = [
   says("words from the server {0} were read"), says("words that came in by {0} were read"), says("the skill {0} was used"),
   says("it waits for a yes: {0}", "Somebody must say yes or no. The code of the question is {0}."), // the queue
   says("it waits for an answer to a server's question", "A form waits to be filled in."),
-  says("the last picture was not drawn: {0}"), says("the last voice message was not written down: {0}"), says("the last answer was not spoken: {0}"), // health
+  says("retry after {0}: not sent: telegram: the bot was blocked or removed, or may not write; {1}", "The bot was blocked or removed, or may not write there. The message waits until it may."),
+  says("{0}: model.prices: the model has no price, {1}", "The model has no price, so limits in money do not count what it uses. Set model.prices, or count tokens."), // health
+  says("the last picture was not drawn: {0}"), says("the last voice message was not written down: {0}"), says("the last answer was not spoken: {0}"),
   says("the last question was not answered: {0}", "the last search was not answered: {0}"), says("the model is not offered commands: {0}"), says("PDFs are kept and cannot be read: {0}"),
   says("this device is not linked to a phone"), says("needs pairing: this device is not linked to a phone; run: dragoman login {0}"), says("not started"), // channels
   says("the summary of {0} failed on {1}: {2} (nothing is lost, and a later turn tries again)"), // warnings
