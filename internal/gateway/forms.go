@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"dragoman/agent"
@@ -101,6 +102,10 @@ func (g *Gateway) takeForm(ctx context.Context, m channels.Inbound) (taken bool,
 		if err != nil || !w.IsFor(who) && !again {
 			return false, err
 		}
+		known, err := g.isStored(ctx, m)
+		if err != nil || known && !again {
+			return false, err
+		}
 	}
 	t, err := g.opts.Forms.Take(ctx, m.Key, who, m.ID, m.Text)
 	if err != nil || !t.Is {
@@ -121,6 +126,17 @@ func (g *Gateway) takeForm(ctx context.Context, m channels.Inbound) (taken bool,
 	}
 	g.chats.kick(m.Key)
 	return true, nil
+}
+
+// isStored reports whether m came before and was stored: after a crash networks hand in again
+// what they do not know to be taken, such as the message whose turn asks.
+func (g *Gateway) isStored(ctx context.Context, m channels.Inbound) (bool, error) {
+	const handedInAgain = 200 // at most so many
+	items, err := g.store.Feed(ctx, m.Key, 0, handedInAgain)
+	if err != nil {
+		return false, fmt.Errorf("gateway: what was said in %s: %w", m.Key, err)
+	}
+	return slices.ContainsFunc(items, func(it sessions.FeedItem) bool { return it.ID == m.ID }), nil
 }
 
 // isQueued reports whether an item of the queue waits in a chat.
