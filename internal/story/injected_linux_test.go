@@ -197,7 +197,7 @@ func newCampaign(t *testing.T, orders *regexp.Regexp, says string) *campaign {
 	servers := ""
 	if says != "" {
 		c.mail = newMailServer(t, says)
-		servers = fmt.Sprintf(`mcp: {servers: {mail: {url: %q, tools: {"*": allow}, effects: {list: read, ask: read}}}}`, c.mail.url)
+		servers = c.mail.settings()
 	}
 	c.house = newHouse(t, plan{options: agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return c.obey }}})
 	c.configure(plan{

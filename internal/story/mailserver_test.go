@@ -55,6 +55,11 @@ func newMailServer(t *testing.T, says string) *mailServer {
 	return m
 }
 
+// settings are a configuration with it.
+func (m *mailServer) settings() string {
+	return fmt.Sprintf(`mcp: {servers: {mail: {url: %q, tools: {"*": allow}, effects: {list: read, ask: read}}}}`, m.url)
+}
+
 // mails are those that were sent; none without a server.
 func (m *mailServer) mails() []string {
 	if m == nil {

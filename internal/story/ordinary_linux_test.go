@@ -1,7 +1,10 @@
 package story_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,7 +20,8 @@ type task struct {
 	calls []string // NAME {ARGUMENTS}
 }
 
-// ordinary are tasks of a family: questions about the web, notes, reminders and files. Each is played twice.
+// ordinary are tasks of a family: questions about the web, notes, reminders and files, and what
+// needs a server, a skill, a second loop, another chat or a command. Each is played twice.
 var ordinary = []task{
 	{"What time is it?", []string{`time {}`}},
 	{"What does http://{web}/bus say about the 12?", []string{`web_fetch {"url":"http://{web}/bus"}`}},
@@ -44,6 +48,33 @@ var ordinary = []task{
 	{"compare http://{web}/a and http://{web}/b", []string{`web_fetch {"url":"http://{web}/a"}`, `web_fetch {"url":"http://{web}/b"}`}},
 	{"read http://{web}/list and follow its first link", []string{`web_fetch {"url":"http://{web}/list"}`, `web_fetch {"url":"http://{web}/linked"}`}},
 	{"remember what is on http://{web}/opening", []string{`web_fetch {"url":"http://{web}/opening"}`, `remember {"text":"The pool opens at nine"}`}},
+	{"which mails do I have?", []string{`mail__list {"text":"new"}`}},
+	{"plan the week as we always do", []string{`use_skill {"name":"week"}`, `read_skill {"name":"week","path":"meals.md"}`}},
+	{"have somebody read http://{web}/long", []string{`delegate {"task":"What does http://{web}/long say?"}`}},
+	{"tell Bob that dinner is at eight", []string{`send_message {"to":"telegram:72","text":"Dinner is at eight."}`}},
+	{"which kernel is this? use uname", []string{`exec {"command":"uname"}`}},
+}
+
+// houseOfHands are the settings of a house that has what the tasks need. servers is its section
+// mcp.
+func houseOfHands(t *testing.T, servers string) string {
+	dir := filepath.Join(t.TempDir(), "week")
+	err := os.Mkdir(dir, 0o755)
+	for name, text := range map[string]string{
+		"SKILL.md": "---\nname: week\ndescription: How this family plans its week\n---\nBegin with meals.md.\n", "meals.md": "Fish on Fridays.\n",
+	} {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf(`web_search: {engine: searxng, url: "http://%s"}
+queue: {rate_per_minute: 0}
+exec: {enabled: true}
+agent: {delegate: {enabled: true}}
+skills: {dir: %q}
+routes: [{from: telegram, to: "telegram:72", name: Bob}]
+%s`, web, filepath.Dir(dir), servers)
 }
 
 // good is the model: it makes the calls of the task that the person's words are, one a step.
@@ -79,16 +110,35 @@ func filled(s string, n int) string {
 // On an ordinary day nearly nobody is asked anything: fifty tasks, each in a new conversation
 // and once more in the one that the others have filled, and at most five questions.
 func TestHandsOrdinary(t *testing.T) {
-	if !inOwnNetwork(t) {
-		return
+	if inOwnNetwork(t) && asUser(t) {
+		ordinaryDay(t, "", 5)
 	}
+}
+
+// With a server of tools, whose descriptions are somebody else's words in each request, people
+// are asked before anything is sent or repeated, and still nothing is refused.
+func TestHandsOrdinaryWithAServer(t *testing.T) {
+	if inOwnNetwork(t) && asUser(t) {
+		ordinaryDay(t, newMailServer(t, "Lists the mails.").settings(), 8)
+	}
+}
+
+// ordinaryDay plays all tasks in a house with these servers, and wants at most so many
+// questions.
+func ordinaryDay(t *testing.T, servers string, most int) {
 	c := &campaign{}
 	c.house = newHouse(t, plan{options: agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return good }}})
-	c.configure(plan{rest: "web_search: {engine: searxng, url: \"http://" + web + "\"}\nqueue: {rate_per_minute: 0}\n"})
+	c.configure(plan{rest: houseOfHands(t, servers)})
 	c.serve(t)
+	c.dragoman("skills", "accept", "week")
 	c.start()
 	var questions []string
+	played := 0
 	play := func(who botapi.User, n int) {
+		if servers == "" && strings.HasPrefix(ordinary[n].calls[0], "mail__") {
+			return
+		}
+		played++
 		before := len(finished(c.api.FromBot(who.ID)))
 		c.tell(who, filled(ordinary[n].words, n))
 		var newest string
@@ -117,8 +167,8 @@ func TestHandsOrdinary(t *testing.T) {
 	for n := range ordinary {
 		play(ann, n)
 	}
-	t.Logf("%d tasks, %d questions", 2*len(ordinary), len(questions))
-	if len(questions) > 5 {
-		t.Errorf("people were asked %d times, want at most 5:\n%s", len(questions), strings.Join(questions, "\n\n"))
+	t.Logf("%d tasks, %d questions", played, len(questions))
+	if len(questions) > most {
+		t.Errorf("people were asked %d times, want at most %d:\n%s", len(questions), most, strings.Join(questions, "\n\n"))
 	}
 }
