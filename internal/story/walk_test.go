@@ -68,7 +68,7 @@ func TestWalkQueue(t *testing.T) {
 	w.open("/health")
 	w.find("slider", "Memory")
 	w.click("link", "Queue")
-	w.reads("bot was blocked by the user")
+	w.reads("The bot was blocked or removed")
 	w.click("button", "Actions for telegram:72")
 	w.click("button", "Drop it")
 	w.reads("Dropped.")
