@@ -125,7 +125,7 @@ func TestWalkKeyboard(t *testing.T) {
 	w.reads("Allowed")
 	asks[bool](w, `(document.activeElement.blur(), true)`)
 	w.press("gq")
-	w.reads("bot was blocked by the user")
+	w.reads("The bot was blocked or removed")
 	w.presses(kb.Tab, "Actions for telegram:72")
 	w.press(kb.Enter)
 	w.focused("Try now")

@@ -228,7 +228,7 @@ func TestWalkSlow(t *testing.T) {
 	w := d.walker(chromium(t), d.linked())
 	w.conditions(network.Conditions{Latency: 400, DownloadThroughput: 50_000, UploadThroughput: 20_000})
 	w.open("/queue")
-	w.reads("bot was blocked by the user")
+	w.reads("The bot was blocked or removed")
 	w.do(chromedp.Navigate(w.site + "/talk/web:default"))
 	w.types("Write a message", "Slowly")
 	w.press(kb.Enter)

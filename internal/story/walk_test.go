@@ -73,7 +73,7 @@ func TestWalkQueue(t *testing.T) {
 	w.click("button", "Drop it")
 	w.reads("Dropped.")
 	w.click("button", "Undo")
-	w.reads("bot was blocked by the user")
+	w.reads("The bot was blocked or removed")
 	w.click("button", "Actions for telegram:72")
 	w.click("button", "Drop it")
 	w.reads("Dropped.")
