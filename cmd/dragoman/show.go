@@ -94,6 +94,9 @@ func readShown(ctx context.Context, a *api.Client, part api.Part, most int) (s v
 	if err := s.count(ctx, a, part); err != nil {
 		return s, err
 	}
+	if len(s.kept) == 0 && len(s.generations) == 0 && s.now.Turn == "" && s.head.Waiting > 0 {
+		return s, fmt.Errorf("nothing was answered in %s yet; dragoman queue list shows what waits", part.Key)
+	}
 	running := func(m api.Message) bool { return m.Turn != "" && m.Turn == s.now.Turn }
 	if s.later > 0 || slices.ContainsFunc(s.kept, running) {
 		s.now = api.Running{}

@@ -31,7 +31,7 @@ func TestShowHasTheRunningTurn(t *testing.T) {
 		return sessions.Answered{Seq: got.Seq}
 	}
 	first := accept("1", "which time is it?")
-	w.fail(1, "there is no conversation telegram:1;", "sessions", "show", "telegram:1")
+	w.fail(1, "nothing was answered in telegram:1 yet; dragoman queue list shows what waits", "sessions", "show", "telegram:1")
 
 	second := accept("2", "and which day?")
 	ctx, crash := context.WithCancel(ctx)
