@@ -67,7 +67,7 @@ export function Bars({ title, days, parts, shown, said, slots }) {
     event.preventDefault();
   };
   return html`<figure class="card plot bars">
-    <header><h3>${title}</h3><span class=${at === null ? "now" : "read"}>${at === null ? shown(sums.reduce((a, b) => a + b, 0)) : words(here)}</span></header>
+    <header><h3>${title}</h3><span class=${at === null ? "now" : "read"}>${at === null ? shown(sums.reduce((a, b) => a + b, 0)) : words(here)}</span><span class="top">${t("up to {0}", shown(top))}</span></header>
     <svg viewBox=${`0 0 ${width} ${height}`} preserveAspectRatio="none" role="slider" tabindex="0" aria-label=${title}
       aria-valuemin="0" aria-valuemax=${last} aria-valuenow=${here} aria-valuetext=${words(here)}
       onPointerMove=${point} onPointerDown=${point} onPointerLeave=${() => read(null)} onKeyDown=${key} onBlur=${() => read(null)}>
@@ -82,7 +82,7 @@ export function Bars({ title, days, parts, shown, said, slots }) {
       })}
       ${at !== null && html`<line class="cursor" x1=${(here + 0.5) * step} x2=${(here + 0.5) * step} y1="0" y2=${height} />`}
     </svg>
-    <div class="axis" dir="ltr"><span>${said(days[0])}</span><span>${t("up to {0}", shown(top))}</span><span>${slots > days.length ? "" : said(days[last])}</span></div>
+    <div class="axis" dir="ltr"><span>${said(days[0])}</span><span>${slots > days.length ? "" : said(days[last])}</span></div>
     ${parts.length > 1 && html`<figcaption class="legend">${parts.map((part, i) => html`<span><svg viewBox="0 0 20 8" aria-hidden="true"><rect class=${`f${i + 1}`} width="20" height="8" /></svg><span dir="auto">${part.name || t("others")}</span></span>`)}</figcaption>`}
   </figure>`;
 }

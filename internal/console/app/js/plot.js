@@ -76,7 +76,7 @@ export function Plot({ title, series, shown, from, every, ahead = 0 }) {
     event.preventDefault();
   };
   return html`<figure class="card plot">
-    <header><h3>${title}</h3><span class=${at === null ? "now" : "read"}>${at === null ? said : `${when}: ${said}`}</span></header>
+    <header><h3>${title}</h3><span class=${at === null ? "now" : "read"}>${at === null ? said : `${when}: ${said}`}</span><span class="top">${t("up to {0}", shown(top))}</span></header>
     <svg viewBox=${`0 0 ${width} ${height}`} preserveAspectRatio="none" role="slider" tabindex="0" aria-label=${title}
       aria-valuemin="0" aria-valuemax=${last} aria-valuenow=${here} aria-valuetext=${`${when}: ${said}`}
       onPointerMove=${point} onPointerDown=${point} onPointerLeave=${() => read(null)} onKeyDown=${key} onBlur=${() => read(null)}>
@@ -84,7 +84,7 @@ export function Plot({ title, series, shown, from, every, ahead = 0 }) {
       ${series.map((s, i) => html`<path class=${`line k${i + 1}`} d=${line(s.values, top)} />`)}
       ${at !== null && html`<line class="cursor" x1=${(here / end) * width} x2=${(here / end) * width} y1="0" y2=${height} />`}
     </svg>
-    <div class="axis" dir="ltr"><span>${clock(from)}</span><span>${t("up to {0}", shown(top))}</span><span>${ahead ? time(end) : t("now")}</span></div>
+    <div class="axis" dir="ltr"><span>${clock(from)}</span><span>${ahead ? time(end) : t("now")}</span></div>
     ${series.length > 1 && html`<figcaption class="legend">${series.map((s, i) => html`<span><svg viewBox="0 0 20 8" aria-hidden="true"><line class=${`line k${i + 1}`} x1="0" x2="20" y1="4" y2="4" /></svg>${s.name}</span>`)}</figcaption>`}
   </figure>`;
 }

@@ -65,6 +65,9 @@ function formatted(options, at) {
 /** @type {(n: number) => string} */
 export const number = (n) => new Intl.NumberFormat(locale).format(n);
 
+/** @type {(n: number) => string} */
+const tenths = (n) => new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(n);
+
 /** @type {(at: string) => string} */
 export const clock = (at) => formatted({ hour: "2-digit", minute: "2-digit" }, new Date(at));
 
@@ -104,10 +107,10 @@ export function shortTime(at) {
 /** @param {number} ms */
 export function span(ms) {
   const s = Math.max(0, ms) / 1000;
-  if (s < 60) return t("{0} s", Math.round(s));
-  if (s < 3600) return t("{0} min", Math.round(s / 60));
-  if (s < 48 * 3600) return t("{0} h", Math.round(s / 3600));
-  return t("{0} days", Math.round(s / 86400));
+  if (s < 60) return t("{0} s", number(Math.round(s)));
+  if (s < 3600) return t("{0} min", number(Math.round(s / 60)));
+  if (s < 48 * 3600) return t("{0} h", number(Math.round(s / 3600)));
+  return t("{0} days", number(Math.round(s / 86400)));
 }
 
 /** @type {(at: string) => string} */
@@ -115,13 +118,13 @@ export const since = (at) => span(Date.now() - Date.parse(at));
 
 // took is a duration that was measured: 6.2 s.
 /** @param {number} ms */
-export const took = (ms) => (ms < 60_000 ? t("{0} s", (Math.max(0, ms) / 1000).toFixed(1)) : span(ms));
+export const took = (ms) => (ms < 60_000 ? t("{0} s", tenths(Math.max(0, ms) / 1000)) : span(ms));
 
 /** @param {number} bytes */
 export function size(bytes) {
-  if (bytes < 1000) return t("{0} bytes", bytes);
-  if (bytes < 999_500) return t("{0} KB", Math.round(bytes / 1000));
-  return t("{0} MB", (bytes / 1e6).toFixed(1));
+  if (bytes < 1000) return t("{0} bytes", number(bytes));
+  if (bytes < 999_500) return t("{0} KB", number(Math.round(bytes / 1000)));
+  return t("{0} MB", tenths(bytes / 1e6));
 }
 
 // cost has as many digits as it takes to tell small sums apart. The currency is whatever
