@@ -17,7 +17,7 @@ export function Person({ of: e, say }) {
   return html`<article class=${`message ${e.mine ? "mine" : "other"}${e.unsent ? " unsent" : ""}`} data-seq=${e.seq} aria-label=${t("{0}, {1}", e.who ?? t("You"), clock(e.at))}>
     ${(!e.mine || e.hand) && html`<p class="who"><b dir="auto">${e.who ?? t("Somebody")}</b> ${e.hand && html`<span class="meta">${t("by hand")}</span>`} ${!e.mine && time}</p>`}
     ${e.files && html`<${Files} of=${e.files} talkKey=${say.talkKey} seq=${e.seq} />`}
-    ${text && html`<div class="bubble" dir="auto">${quote && html`<span class="quoted" dir="auto">${quote}</span>`}${text}</div>`}
+    ${text && html`<div class="bubble" dir="auto">${quote && html`<span class="quoted"><bdi>${quote}</bdi></span>`}${text}</div>`}
     ${e.unsent ? html`<${Unsent} of=${e.unsent} />` : html`<div class="under">
       ${e.mine && time}
       <${Button} icon="copy" kind="quiet" label=${t("Copy")} onClick=${copy} />

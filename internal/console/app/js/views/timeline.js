@@ -20,7 +20,10 @@ const short = (name) => (name.length > 22 ? `${name.slice(0, 21)}…` : name);
 /** @param {{jobs: Job[], reminders: Job[], title: (j: Job) => string}} props */
 export function Timeline({ jobs, reminders, title }) {
   const now = Date.now();
-  const x = (/** @type {string | number} */ at) => from + ((new Date(at).getTime() - now) / day) * (width - from - edge);
+  const mirrored = document.documentElement.dir === "rtl";
+  const side = (/** @type {number} */ x) => (mirrored ? width - x : x);
+  const anchor = mirrored ? "end" : "start";
+  const x = (/** @type {string | number} */ at) => side(from + ((new Date(at).getTime() - now) / day) * (width - from - edge));
   const coming = (/** @type {Job} */ j) => (j.upcoming ?? []).filter((at) => Date.parse(at) >= now && Date.parse(at) < now + day);
   const lanes = jobs.filter((j) => coming(j).length).slice(0, mostLanes);
   const marks = reminders.flatMap((j) => coming(j).map((at) => /** @type {[string, Job]} */ ([at, j])));
@@ -34,11 +37,11 @@ export function Timeline({ jobs, reminders, title }) {
   return html`<h2>${t("The next 24 hours")}</h2>
     <svg class="timeline" viewBox=${`0 0 ${width} ${high}`} role="img" aria-label=${t("The next 24 hours. The tables below list the same times.")}>
       ${ticks.map((at) => html`<line class="tick" x1=${x(at)} x2=${x(at)} y1="20" y2=${high} /><text x=${x(at)} y="12" text-anchor="middle">${clock(new Date(at).toISOString())}</text>`)}
-      ${lanes.map((j, i) => html`<text class="name" x="0" y=${44 + i * lane}><title>${title(j)}</title>${short(title(j))}</text>
+      ${lanes.map((j, i) => html`<text class="name" x=${side(0)} text-anchor=${anchor} y=${44 + i * lane}><title>${title(j)}</title>${short(title(j))}</text>
         ${coming(j).map((at) => html`<circle cx=${x(at)} cy=${40 + i * lane} r=${coming(j).length > 8 ? 3 : 5.5} />`)}`)}
-      ${marks.length > 0 && html`<text class="name" x="0" y=${44 + lanes.length * lane}>${t("Reminders")}</text>`}
+      ${marks.length > 0 && html`<text class="name" x=${side(0)} text-anchor=${anchor} y=${44 + lanes.length * lane}>${t("Reminders")}</text>`}
       ${marks.map(([at, j]) => html`<rect class="mark" x=${x(at) - 5} y=${35 + lanes.length * lane} width="10" height="10" transform=${`rotate(45 ${x(at)} ${40 + lanes.length * lane})`}><title>${title(j)}</title></rect>`)}
-      <line class="nowline" x1=${from} x2=${from} y1="18" y2=${high} />
+      <line class="nowline" x1=${side(from)} x2=${side(from)} y1="18" y2=${high} />
     </svg>
     <ul class="soon phone">${soon.map(({ at, j }) => html`<li><time datetime=${at}>${clock(at)}</time><span class="grow cut" dir="auto">${title(j)}</span></li>`)}</ul>`;
 }
