@@ -49,6 +49,10 @@ func TestWalkKeys(t *testing.T) {
 	w.until("the menu to be closed", `!document.querySelector("dialog[open]")`)
 	menu("light")
 	w.until("another theme", `document.documentElement.dataset.theme === "dark"`)
+	menu("light")
+	w.until("the theme that the system has now", `document.documentElement.dataset.theme === "light"`)
+	menu("light")
+	w.until("whatever theme the system has", `!document.documentElement.dataset.theme && localStorage.getItem("dragoman.theme") === null`)
 	asks[bool](w, `(document.activeElement.blur(), true)`)
 	for letter, path := range map[string]string{"f": "/you", "j": "/jobs", "q": "/queue", "c": "/channels", "h": "/health", "t": "/talk"} {
 		w.press("g" + letter)

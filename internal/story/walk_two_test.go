@@ -27,7 +27,7 @@ func TestWalkTwoBrowsers(t *testing.T) {
 	list.reads("May Dragoman run write_file?")
 	phone.until("the button is alive", `[...document.querySelectorAll("button")].some((b) => b.innerText === "Allow once" && b.getAttribute("aria-disabled") === "false")`)
 	phone.click("button", "Allow once")
-	desk.reads("Allowed by operator: write_file")
-	list.reads("Allowed by operator")
+	desk.reads("Allowed by you: write_file")
+	list.reads("Allowed by you")
 	desk.until("the file is written", `document.querySelector(".steps")?.innerText.includes("1 tool")`)
 }

@@ -34,6 +34,6 @@ func TestWalkForYou(t *testing.T) {
 	if _, err := api.AnswerApproval.Call(t.Context(), d.admin, api.Answer{ID: waiting.Data[0].ID, Answer: "deny"}); err != nil {
 		t.Fatal(err)
 	}
-	w.reads("Denied by operator")
+	w.reads("Denied by you")
 	w.find("link", "For you")
 }

@@ -43,7 +43,7 @@ export function actionsOf(c) {
  */
 export const actionsHere = (keys) => [
   { icon: "plus", text: t("New conversation"), act: () => go("/talk/new") },
-  { icon: "sun-moon", text: t("Light or dark"), act: switchTheme },
+  { icon: "sun-moon", text: t("Light, dark or as the system"), act: switchTheme },
   { icon: "keyboard", text: t("Show all keys"), act: keys },
 ];
 

@@ -33,6 +33,19 @@ const known = [
   says("the last question was not answered: {0}", "the last search was not answered: {0}"), says("the model is not offered commands: {0}"), says("PDFs are kept and cannot be read: {0}"),
   says("this device is not linked to a phone"), says("needs pairing: this device is not linked to a phone; run: dragoman login {0}"), says("not started"), // channels
   says("the summary of {0} failed on {1}: {2} (nothing is lost, and a later turn tries again)"), // warnings
+  says("the model's server does not accept my key, so I cannot answer now"), // answers that failed
+  says("the model's server refuses my requests, so I cannot answer now"),
+  says("I am not allowed to use the model that I am set to use, so I cannot answer now"),
+  says("the model that I am set to use does not exist on its server, so I cannot answer now"),
+  says("the account that pays for the model has no credit left, so I cannot answer now"),
+  says("nothing answers at the address that I have for the model, so I cannot answer now"),
+  says("I could not reach the model for a while, so I have given up on this message. Please ask again later"),
+  says("the model was overloaded for a while, so I have given up on this message. Please ask again later"),
+  says("the model took too long, so I have given up on this message. Please ask again later"),
+  says("something went wrong on my side and I could not answer this"),
+  says("the model's provider filters this message. Please say it in other words"),
+  says("The model gave an empty answer. Please ask again, or in other words."),
+  says("The model's provider filtered the answer. Please say it in other words."),
 ];
 
 // told is what the daemon said, in the page's language where it has it.
@@ -56,4 +69,14 @@ function one(text) {
     if (found) return t(sentence, ...found.slice(1));
   }
   return undefined;
+}
+
+const sorry = /^Sorry, (.+?) \(error (\w+)\)\.(.*)$/s;
+
+// apology is what is said in the place of an answer, in the page's language. What whoever
+// runs Dragoman can do about it stays in English: it names settings and commands.
+/** @param {string} text */
+export function apology(text) {
+  const [, why, id, cure] = sorry.exec(text) ?? [];
+  return why ? t("Sorry, {0} (error {1}).", told(why), id) + cure : told(text);
 }

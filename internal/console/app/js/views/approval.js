@@ -5,6 +5,7 @@ import { html, useEffect, useState } from "../../vendor/preact.js";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { toast, trouble } from "../parts/toast.js";
+import { now } from "../store.js";
 import { decide } from "../talk.js";
 import { clock, since, span, t } from "../text.js";
 import { sentence } from "../told.js";
@@ -33,6 +34,8 @@ export const shapeOf = (a) => (a.state === "denied" ? ["quiet", "x"] : a.state =
 /** @param {import("../types.js").Approval} a */
 export function ended(a) {
   const word = t(ends[a.state] ?? a.state);
+  const { me } = now();
+  if (a.by && (a.by === me?.person || me?.identities.includes(a.by))) return t("{0} by you", a.always ? t("Always allowed") : word);
   const by = a.by_name || a.by;
   return by ? t("{0} by {1}", a.always ? t("Always allowed") : word, by) : word;
 }

@@ -129,7 +129,7 @@ export function Composer({ of: c, to, growing, quote = "", setQuote, editing, st
       ${quote && html`<div class="attached"><span class="quoted grow cut">${quote}</span><${Button} icon="x" kind="quiet" label=${t("Remove the quote")} onClick=${() => setQuote?.("")} /></div>`}
       ${files.length > 0 && html`<${Lazily} load=${attached} props=${{ of: files, talkKey: c.key }} />`}
       <label class="unseen" for="text">${t("Write a message")}</label>
-      <textarea id="text" ref=${box} rows="1" dir="auto" enterkeyhint=${touch.matches ? "enter" : "send"} value=${draft} placeholder=${hint} onInput=${(/** @type {any} */ e) => keepDraft(c.key, e.currentTarget.value)} onKeyDown=${press} onPaste=${paste} />
+      <textarea id="text" ref=${box} rows="1" dir=${draft ? "auto" : null} enterkeyhint=${touch.matches ? "enter" : "send"} value=${draft} placeholder=${hint} onInput=${(/** @type {any} */ e) => keepDraft(c.key, e.currentTarget.value)} onKeyDown=${press} onPaste=${paste} />
       ${recording ? html`<${Lazily} load=${recorder} props=${{ give: (/** @type {File} */ file) => add([file]), close: () => { record(false); box.current?.focus(); } }} />` : html`<div class="line">
         ${takesFiles && html`<${Button} icon="paperclip" kind="quiet round" label=${t("Attach files")} onClick=${() => chooser.current?.click()} />
           <input type="file" multiple hidden ref=${chooser} onChange=${(/** @type {any} */ e) => { add([...e.currentTarget.files]); e.currentTarget.value = ""; }} />
@@ -141,7 +141,7 @@ export function Composer({ of: c, to, growing, quote = "", setQuote, editing, st
       </div>`}
     </div>
     ${over && html`<div class="drop">${t("Drop files here")}</div>`}
-    <p class="hint typing">${t("Enter sends · Shift+Enter starts a new line · ? shows all keys")}</p>
+    <p class="hint typing">${t("Enter sends · Shift+Enter starts a new line · / shows commands")}</p>
     ${takesFiles && !isSecureContext && html`<p class="hint">${t("A voice can be recorded only over https")}</p>`}</div>
   </form>`;
 }

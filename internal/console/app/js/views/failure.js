@@ -6,8 +6,9 @@ import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
 import { trouble } from "../parts/toast.js";
 import { useStore } from "../store.js";
-import { again, drop, reload, tryAgain } from "../talk.js";
+import { again, drop, may, reload, tryAgain } from "../talk.js";
 import { t } from "../text.js";
+import { apology } from "../told.js";
 
 // Failure is a turn without an answer.
 /** @param {{of: import("../turns.js").Entry, say: import("./entry.js").Say}} props */
@@ -17,9 +18,10 @@ export function Failure({ of: e, say }) {
   const others = models.map((m) => ({ icon: "sparkles", text: m.name, act: () => retry(m.name) }));
   return html`<article class="message"><section class="inset bad" role="alert">
     <h2><${Icon} name="circle-alert" small />${t("There is no answer")}</h2>
-    <p dir="auto">${e.text}</p>
+    <p dir="auto">${apology(e.text ?? "")}</p>
     <div class="actions"><${Button} kind="primary" data-key="r" onClick=${() => retry(undefined)}>${t("Retry")}<//>
-      ${others.length > 1 && html`<${Menu} label=${t("Answer with another model")} items=${others} button=${(/** @type {any} */ open) => html`<${Button} onClick=${open}>${t("Answer with another model")}<//>`} />`}</div>
+      ${others.length > 1 && html`<${Menu} label=${t("Answer with another model")} items=${others} button=${(/** @type {any} */ open) => html`<${Button} onClick=${open}>${t("Answer with another model")}<//>`} />`}
+      ${may("admin") && html`<a class="button quiet" href="/log">${t("Open the log")}</a>`}</div>
   </section></article>`;
 }
 

@@ -6,6 +6,7 @@ import { Button } from "../parts/button.js";
 import { Count } from "../parts/count.js";
 import { Icon } from "../parts/icon.js";
 import { Dialog } from "../parts/dialog.js";
+import { toast } from "../parts/toast.js";
 import { mine } from "../places.js";
 import { useStore } from "../store.js";
 import { t } from "../text.js";
@@ -51,10 +52,15 @@ export function Nav({ current, keys }) {
   </nav>`;
 }
 
-// switchTheme goes from light to dark or back, and keeps that.
+// switchTheme goes from the system's theme to the other one, then to the one that the system
+// has now, and then back to whatever the system has. It keeps that.
 export function switchTheme() {
-  const root = document.documentElement;
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = dark ? "light" : "dark";
-  keep("theme", root.dataset.theme);
+  const { dataset } = document.documentElement;
+  const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  const other = system === "dark" ? "light" : "dark";
+  if (!dataset.theme) dataset.theme = other;
+  else if (dataset.theme === other) dataset.theme = system;
+  else delete dataset.theme;
+  keep("theme", dataset.theme);
+  toast(dataset.theme === "dark" ? t("Dark") : dataset.theme ? t("Light") : t("As the system"));
 }
