@@ -21,7 +21,8 @@ function sentences(name) {
   const found = [];
   const look = (node) => {
     const called = ts.isCallExpression(node) && node.expression.getText();
-    if ((called === "t" || called === "says") && node.arguments.length) found.push(...choices(node.arguments[0]));
+    if (called === "t" && node.arguments.length) found.push(...choices(node.arguments[0]));
+    if (called === "says" && node.arguments.length) found.push(...choices(node.arguments.at(-1))); // the first may be the daemon's words
     if (called === "plural") found.push(...choices(node.arguments[1]), ...choices(node.arguments[2]));
     if (name.endsWith("places.js") && ts.isPropertyAssignment(node) && node.name.getText() === "title") found.push(...choices(node.initializer));
     ts.forEachChild(node, look);

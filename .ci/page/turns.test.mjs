@@ -71,9 +71,9 @@ test("lines about files are for the model, unsent messages come last", () => {
   assert.deepEqual(shown({ messages }, [{ id: "u", key: "web:x", text: "later", at: at(0) }]), ["person look", "person later"]);
 });
 
-test("the mark New is before the first message that is new", () => {
-  const messages = [said(1, "user", "one"), said(2, "assistant", "1"), said(3, "user", "two", { turn: "web:x#3" })];
-  assert.deepEqual(shown({ messages, newFrom: 3 }), ["person one", "answer 1", "new", "person two"]);
+test("the mark New is before the first message of others that is new", () => {
+  const messages = [said(1, "user", "one"), said(2, "assistant", "1"), said(3, "user", "two", { turn: "web:x#3" }), said(4, "assistant", "2", { turn: "web:x#3" })];
+  assert.deepEqual(shown({ messages, newFrom: 3 }), ["person one", "answer 1", "person two", "new", "answer 2"]);
 });
 
 test("quotes", () => {
