@@ -29,7 +29,7 @@ func TestOperatorsWordsInTheirTime(t *testing.T) {
 // words of the reader's own, nor where they wrote before the page had opened the conversation.
 func TestNewMark(t *testing.T) {
 	v := visit(t)
-	const before = `Promise.all([import("/app/js/unread.js"), import("/app/js/dated.js")]).then(([unread, { dated }]) => {
+	const before = `import("/app/js/dated.js").then(({ dated, firstNew, writesIn }) => {
 		const head = { key: "web:ann/default", own: true, unread: 1, message_count: 6 };
 		const messages = [
 			{ seq: 3, role: "user", content: "mine", sender: "ann" },
@@ -39,11 +39,11 @@ func TestNewMark(t *testing.T) {
 			{ seq: 7, role: "user", content: "mine, too", sender: "ann" },
 		];
 		`
-	from := js[int](v, before+`return unread.firstNew(head, messages) ?? 0; })`)
+	from := js[int](v, before+`return firstNew(head, messages, { person: "ann", identities: [] }) ?? 0; })`)
 	if from != 6 {
 		t.Errorf("it begins at %d, want 6", from)
 	}
-	if from := js[int](v, before+`unread.writesIn(head.key); return unread.firstNew(head, messages) ?? 0; })`); from != 0 {
+	if from := js[int](v, before+`writesIn(head.key); return firstNew(head, messages, { person: "ann", identities: [] }) ?? 0; })`); from != 0 {
 		t.Errorf("where somebody writes at once it begins at %d", from)
 	}
 	order := js[string](v, before+`return dated([{ kind: "person", mine: true, seq: 6, at: "2026-11-30T10:00:00Z" }, { kind: "answer", seq: 7, at: "2026-11-30T10:00:01Z" }], 6).map((e) => e.kind).join(" "); })`)

@@ -7,7 +7,7 @@ import { keep, kept, keptNames } from "./kept.js";
 import { change, now } from "./store.js";
 import { reload } from "./talk.js";
 import { t } from "./text.js";
-import { writesIn } from "./unread.js";
+import { writesIn } from "./dated.js";
 
 const entry = (/** @type {string} */ id) => "unsent." + id; // one for each, so that two tabs do not overwrite each other's
 /** @type {Record<string, string>} */
@@ -61,7 +61,7 @@ export function keepDraft(key, text) {
  */
 export function say(key, text, how = {}) {
   const message = { id: randomID(), key, text, at: new Date().toISOString(), as: "message", person: who(), ...how };
-  writesIn(key);
+  if (!now().talks[key]?.loaded) writesIn(key);
   keep(entry(message.id), message);
   change((s) => ({ unsent: [...s.unsent, message] }));
   flush();

@@ -5,7 +5,7 @@ import { changeRow, known, listed, listSoon } from "./list.js";
 import { route } from "./router.js";
 import { place } from "./scroll.js";
 import { change, changeTalk, now } from "./store.js";
-import { firstNew } from "./unread.js";
+import { firstNew } from "./dated.js";
 import { withBeginning } from "./written.js";
 
 const pageSize = 50;
@@ -55,7 +55,7 @@ export async function reload(key) {
       messages: kept,
       earlier: cut ? String(kept[0].seq) : joined ? talk.earlier : messages.next,
       feed: merged(cut ? talk.feed.filter((f) => Date.parse(f.at) >= Date.parse(kept[0].at)) : talk.feed, feed.data),
-      newFrom: talk.loaded ? talk.newFrom : firstNew(head, messages.data),
+      newFrom: talk.loaded ? talk.newFrom : firstNew(head, messages.data, now().me),
     });
     dropLive(running);
     markRead(key);

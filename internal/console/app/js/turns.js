@@ -1,8 +1,7 @@
 // From what the server has of a conversation to what the page draws of it. Pure functions:
 // the same input gives the same entries.
 
-import { dated } from "./dated.js";
-import { inTime } from "./intime.js";
+import { dated, inTime } from "./dated.js";
 
 /**
  * Step is a call of a tool, with its result if it has one.
