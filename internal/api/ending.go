@@ -2,9 +2,9 @@ package api
 
 import (
 	"context"
-	"regexp"
 
 	"dragoman/channels"
+	"dragoman/internal/lazily"
 	"dragoman/sessions"
 )
 
@@ -71,17 +71,17 @@ func (s *server) lastKept(ctx context.Context, k channels.Key) (*sessions.FeedIt
 // fileLine is what the transcript has of a file at the end of a message, for the model, and
 // spokenMark what it has before the words of a recording.
 var (
-	fileLine   = regexp.MustCompile(`(^|\n)\[[^\n]*, (file|not available:) [^\n]*\]\s*$`)
-	spokenMark = regexp.MustCompile(`(?m)^\[(voice|audio|video|recording)( of the quoted message)?(, \d+:\d\d)?\] `)
+	fileLine   = lazily.Compile(`(^|\n)\[[^\n]*, (file|not available:) [^\n]*\]\s*$`)
+	spokenMark = lazily.Compile(`(?m)^\[(voice|audio|video|recording)( of the quoted message)?(, \d+:\d\d)?\] `)
 )
 
 // withoutFiles is what somebody wrote or said in a message with so many files.
 func withoutFiles(content string, files int) string {
 	for range files {
-		content = fileLine.ReplaceAllString(content, "")
+		content = fileLine.Regexp().ReplaceAllString(content, "")
 	}
 	if files > 0 {
-		content = spokenMark.ReplaceAllString(content, "")
+		content = spokenMark.Regexp().ReplaceAllString(content, "")
 	}
 	return content
 }
