@@ -129,6 +129,10 @@ func (g *gateway) Accept(_ context.Context, m channels.Inbound) error {
 		if m.Text == "/stop" && g.half != "" {
 			text = g.half + "\n\n*(stopped)*"
 		}
+		if m.Text != "/stop" && g.form != nil { // the turn goes on
+			g.reply(m.Key, text, "")
+			return nil
+		}
 		g.half = ""
 		g.finish(m.Key, text, "")
 		return nil
@@ -189,6 +193,11 @@ func (g *gateway) turn(ctx context.Context, m channels.Inbound) {
 // finish commits and delivers the answer. The caller holds g.mu.
 func (g *gateway) finish(k channels.Key, text, edit string) {
 	g.feed.Answered()
+	g.reply(k, text, edit)
+}
+
+// reply delivers text. The caller holds g.mu.
+func (g *gateway) reply(k channels.Key, text, edit string) {
 	out := channels.Outbound{ID: fmt.Sprintf("out-%d", len(g.feed.Items())), Key: k, Text: text, Edit: edit, Attempt: 1}
 	if strings.HasPrefix(text, "Sorry, ") {
 		out.Kind = channels.KindApology
