@@ -24,7 +24,7 @@ func TestWalkBeginning(t *testing.T) {
 	w.picture("begun")
 	w.until("a button that is not dead any more", `document.querySelector(".inset button.primary[aria-disabled=false]")`)
 	w.click("button", "Allow once")
-	w.reads("Allowed by operator")
+	w.reads("Allowed by you")
 	said := h.said(ann.ID, 3) // with the question, and that somebody reads along
 	if last := said[len(said)-1]; !strings.Contains(last, "watering/plan.txt") {
 		t.Errorf("Ann was sent %q", said)
