@@ -22,6 +22,9 @@ STORE ?= sqlite
 # The packages whose tests take minutes. make test begins with them: at its end one of them
 # alone would wait for its timers on one of the cores.
 SLOWEST := ./sessions/postgres ./internal/story ./cmd/dragoman ./internal/crash ./sessions/file ./sessions/sqlite
+# The packages that start a built program and watch it from outside. The race detector would
+# watch those who watch.
+OUTSIDE := internal/story|internal/crash
 # How long make test-cluster disturbs its nodes, and the seed of its schedule ("": another each time).
 CLUSTER ?= 10m
 SEED ?=
@@ -50,9 +53,9 @@ build:
 	@test -x bin/dragoman || echo "Compiling bin/dragoman. The first time takes a minute or two, and downloads the modules."
 	@CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/dragoman ./cmd/dragoman
 
-## test: run all tests (installs ngircd, PostgreSQL, chromium, promtool and npm's aimock where it may)
+## test: run all tests but those of test-clients, test-hands and test-page (installs ngircd, PostgreSQL, chromium, promtool and npm's aimock where it may)
 test: need
-	@set -o pipefail; go test -json -timeout 20m $(SLOWEST) ./... | go run ./.ci/summary
+	@set -o pipefail; go test -json -timeout 20m -skip '^TestHands' $(SLOWEST) ./... | go run ./.ci/summary
 	go test ./.ci/summary
 	go test -tags nowhatsapp -run WithoutWhatsApp ./internal/app
 	go test -tags nopostgres -run WithoutPostgreSQL ./internal/app
@@ -181,7 +184,7 @@ bench-postgres:
 sweep:
 	DRAGOMAN_SWEEP=1 UPDATE=1 go test -count=1 -v -timeout 30m -run 'TestSweep$$' ./agent
 
-## check: everything before a commit: lint, then all tests with the race detector
+## check: lint, then race
 check: lint race
 
 ## generate: write what follows from the sources: the table of settings, an example of each channel, the names of our packages, the description of the API, what tools cost
@@ -209,10 +212,11 @@ lint: $(GOFUMPT) $(STATICCHECK)
 		systemd-analyze security --offline=true --threshold=12 systemd/dragoman.service >.cache/security.txt \
 		|| { tail -1 .cache/security.txt; echo "lint: systemd/dragoman.service is weaker than 1.2"; exit 1; }; fi
 
-## race: all tests but those of browsers and npm with the race detector (needs a C compiler)
+## race: the tests that run our code within them, with the race detector (needs a C compiler)
 race: need
 	@.ci/need gcc
-	CGO_ENABLED=1 go test -race $(RACE_GCFLAGS) -timeout 30m ./...
+	CGO_ENABLED=1 go test -race $(RACE_GCFLAGS) -timeout 30m -skip '^TestHands' \
+		$$(go list $(SLOWEST) ./... | grep -vE '/($(OUTSIDE))$$')
 
 ## fuzz: fuzz every target, FUZZ_SECONDS shared among them, at most 30 s each
 fuzz:
