@@ -86,7 +86,7 @@ test-hands:
 	@.ci/need ip npm pdftotext valgrind espeak-ng opusinfo pocketsphinx_continuous systemd python3 pandoc
 	@.ci/npm hands
 	@set -o pipefail; DRAGOMAN_HANDS=$(CURDIR)/.cache/hands DRAGOMAN_NEED_ALL=1 \
-		go test -json -count=1 -timeout 10m -run '^TestHands' $(HANDS) | go run ./.ci/summary
+		go test -json -count=1 -timeout 20m -run '^TestHands' $(HANDS) | go run ./.ci/summary
 
 ## test-page: check the page's types and pure modules, and walk through it in a browser against the real daemon
 test-page:
@@ -96,7 +96,7 @@ test-page:
 	node --test .ci/page/
 	.cache/page/node_modules/.bin/tsc -p .ci/page
 	@set -o pipefail; DRAGOMAN_PAGE=$(CURDIR)/.cache/page DRAGOMAN_NEED_ALL=1 \
-		go test -json -count=1 -timeout 10m -run 'TestWalk' ./internal/story | go run ./.ci/summary
+		go test -json -count=1 -timeout 20m -run 'TestWalk' ./internal/story | go run ./.ci/summary
 
 ## bench-page: measure the page in a browser: first paint, large stores, pieces of an answer, a tab with 1,000 answers
 bench-page:
