@@ -19,6 +19,7 @@ func TestWalkForYou(t *testing.T) {
 	w.reads("Carol may talk now.")
 	w.reads("Pairing: Carol on Telegram")
 	w.reads("May Dragoman run write_file?")
+	w.reads("Group 0200 on Telegram") // nobody knows its name
 	w.click("button", "Show what it would do")
 	w.reads("watering/plan.txt")
 	w.click("button", "More choices")

@@ -49,7 +49,11 @@ function Card({ icon, title, about, warn, note, actions, item, more = [], talkKe
  * @param {string} key
  * @param {string} [at]
  */
-const about = (key, at) => html`<bdi>${nameOf(key)}</bdi> · ${t(network(netOf(key))[1])}${at && ` · ${t("{0} ago", since(at))}`}`;
+const about = (key, at) => {
+  const name = nameOf(key);
+  const net = t(network(netOf(key))[1]);
+  return html`<bdi>${name}</bdi>${!name.includes(net) && ` · ${net}`}${at && ` · ${t("{0} ago", since(at))}`}`;
+};
 
 // Asked is a question about a call. In a talk that is read along its words come when they
 // are asked for.

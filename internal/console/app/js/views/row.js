@@ -9,7 +9,7 @@ import { now, useStore } from "../store.js";
 import { shortTime, t, wholeTime } from "../text.js";
 
 // titleOf is the name of a conversation for people: its title, else how it began, else the
-// chat's own name.
+// chat's own name. Of a group that is only a number, the end of it tells it from others.
 /** @param {import("../types.js").Conversation} c */
 export function titleOf(c) {
   if (c.title) return c.title;
@@ -17,7 +17,8 @@ export function titleOf(c) {
   const chat = c.key.slice(c.key.indexOf(":") + 1);
   const person = now().names?.[c.network === "web" ? chat.slice(0, chat.lastIndexOf("/")) : c.key];
   if (c.network === "web") return person ? t("{0}: {1}", person, roomOf(chat)) : roomOf(chat);
-  return person ?? (c.group ? t("Group {0}", chat) : chat || c.key);
+  const end = c.group && /^[-\d:]*?(\d{1,4})(@g\.us)?$/.exec(chat);
+  return person ?? (end ? t("Group {0} on {1}", end[1], t(network(c.network)[1])) : chat || c.key);
 }
 
 // roomOf is what a room of the page is called that has no title.

@@ -1,21 +1,18 @@
 // What a conversation is called where only its key is at hand.
 
 import { known } from "../list.js";
-import { network } from "../parts/avatar.js";
 import { now } from "../store.js";
-import { t } from "../text.js";
 import { titleOf } from "./row.js";
 
 /** @param {string} key */
 export function nameOf(key) {
-  const c = known(key);
-  if (c && (c.title || c.derived_title || c.network === "web")) return titleOf(c);
   if (!key.includes(":")) return now().names?.[key] ?? key;
-  const chat = key.slice(key.indexOf(":") + 1);
-  if (netOf(key) === "web") return titleOf(/** @type {any} */ ({ ...c, key, network: "web" }));
-  const group = c?.group || /^-\d+(:\d+)?$|@g\.us$/.test(chat);
-  return now().names?.[key] ?? (group ? t("Group on {0}", t(network(netOf(key))[1])) : chat);
+  return titleOf(/** @type {any} */ ({ group: isGroup(key), ...known(key), key, network: netOf(key) }));
 }
+
+// isGroup says whether a key is that of a group that is only a number.
+/** @param {string} key */
+export const isGroup = (key) => /:-\d+(:\d+)?$|@g\.us$/.test(key);
 
 // netOf is the network's type of a conversation, or the channel's name.
 /** @param {string} key */
