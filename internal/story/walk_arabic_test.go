@@ -23,6 +23,9 @@ func TestWalkRightToLeft(t *testing.T) {
 			}
 			w.fits(where)
 			w.picture(fmt.Sprintf("%s-%d-arabic", name(path), width))
+			if wrong := asks[string](w, cutWords); wrong != "" {
+				t.Errorf("%s: %s", where, wrong)
+			}
 			if width == 320 {
 				continue
 			}

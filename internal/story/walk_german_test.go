@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// cutWords are the labels of the navigation that are cut, broken or over one another, and the
-// segments that cannot be seen.
+// cutWords are the labels of the navigation that are cut, broken or over one another, the
+// segments and filters that cannot be seen, and the tables that scroll sideways.
 const cutWords = `(() => {
 	const wrong = [];
 	const labels = [...document.querySelectorAll(".nav a > span, .nav .tab > span")].filter((e) => !e.closest(".brand") && e.checkVisibility() && !e.matches(".count"));
@@ -16,10 +16,13 @@ const cutWords = `(() => {
 		if (r.left < around.left - 0.5 || r.right > around.right + 0.5) wrong.push(e.textContent + " sticks out");
 		if (r.height > 24 && !e.textContent.includes("\u00ad")) wrong.push(e.textContent + " is broken");
 	}
-	for (const e of document.querySelectorAll(".segments button")) {
+	for (const e of document.querySelectorAll(".segments button, .filters .chip")) {
 		const r = e.getBoundingClientRect();
 		const box = e.parentElement.getBoundingClientRect();
-		if (r.left < box.left || r.right > box.right + 0.5) wrong.push(e.textContent + " is out of sight");
+		if (r.left < box.left - 0.5 || r.right > box.right + 0.5) wrong.push(e.textContent + " is out of sight");
+	}
+	for (const e of document.querySelectorAll(".tablewrap")) {
+		if (e.scrollWidth > e.clientWidth) wrong.push("a table scrolls sideways");
 	}
 	const nav = document.querySelector(".nav");
 	if (nav.scrollHeight > nav.clientHeight + 1) wrong.push("the navigation scrolls");

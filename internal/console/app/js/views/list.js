@@ -23,7 +23,7 @@ export function List({ current }) {
     <div class="tools">
       <${Search} label=${t("Search conversations")} id="search" value=${list.words} onInput=${(/** @type {any} */ e) => searchList(e.currentTarget.value)} />
       <div class="filters" role="group" aria-label=${t("Show")}>
-        ${Object.keys(filters).map((name) => html`<button type="button" class="chip" aria-pressed=${String(name === list.filter)} onClick=${(/** @type {any} */ e) => { e.currentTarget.scrollIntoView({ block: "nearest", inline: "nearest" }); changeList({ filter: name }); }}>${t(name)}</button>`)}
+        ${Object.keys(filters).map((name) => html`<button type="button" class="chip" aria-pressed=${String(name === list.filter)} onClick=${() => changeList({ filter: name })}>${t(name)}</button>`)}
       </div>
     </div>
     <div class="rows" onScroll=${near}><${Rows} list=${withBeginning(list, open)} current=${current} /></div>
