@@ -108,3 +108,23 @@ test("the lines about files are not shown, the words of a recording are", () => 
   assert.deepEqual(shown({ messages: [said(1, "user", "[voice, 0:14] Where is the sun?", { attachments: [file("voice")] })] }), ["person Where is the sun?"]);
   assert.deepEqual(shown({ messages: [said(1, "user", "[voice] is a tag")] }), ["person [voice] is a tag"]);
 });
+
+test("in a group each message is there once, under its author's name", () => {
+  const messages = [
+    said(1, "user", "Ann: who waters?", { name: "Ann" }),
+    said(2, "user", "> Ann: who waters?\n\nAnn: and when?", { name: "Ann" }),
+    said(3, "user", "> Bob: No\n\nAnn: not yet", { name: "Bob" }),
+  ];
+  const feed = ["who waters?", "and when?", "Ann: not yet"].map((text, i) => ({ seq: i, id: `f${i}`, from: "person", text, at: at(i + 1) }));
+  const head = { key: "telegram:-100200", group: true, message_count: 3 };
+  assert.deepEqual(shown({ messages, feed, head }), ["person who waters?", "person > Ann: who waters?\n\nand when?", "person > Bob: No\n\nAnn: not yet"]);
+  assert.deepEqual(shown({ messages: [messages[0]], feed: [] }), ["person Ann: who waters?"]); // in private it is what they wrote
+});
+
+test("a decision about a call is said once, by its answer", () => {
+  const messages = [said(1, "user", "write it"), said(4, "assistant", "Done.")];
+  const feed = ["**write_file**: allowed by Ann at 10:02.\n\n```text\npath: x\n```", "write_file is allowed by Ann at 10:02."].map((text, i) => ({ seq: i, id: `f${i}`, from: "dragoman", kind: i ? "notice" : "command", turn: "web:x#1", text, at: at(2) }));
+  const approvals = [{ id: "q", turn: "web:x#1", tool: "write_file", state: "used" }];
+  assert.deepEqual(shown({ messages, feed, approvals }), ["person write it", "answer Done."]);
+  assert.equal(shown({ messages, feed }).length, 4); // of an older one nothing else tells
+});

@@ -113,7 +113,7 @@ function person(m, talk, me) {
   const own = Boolean(talk.head?.own && !talk.head.group) || me.identities.includes(`${channel}:${m.sender}`) || m.sender === me.person;
   if (m.content.startsWith(againMark)) return { kind: "again", id: `m${m.seq || m.at}`, at: m.at, who: own ? undefined : m.name, seq: m.seq || undefined };
   return {
-    kind: "person", id: m.seq ? `m${m.seq}` : `r${m.at}`, at: m.at, text: withoutFiles(m), mine: own, who: own ? undefined : m.name, seq: m.seq || undefined,
+    kind: "person", id: m.seq ? `m${m.seq}` : `r${m.at}`, at: m.at, text: talk.head?.group ? unnamed(m, withoutFiles(m)) : withoutFiles(m), mine: own, who: own ? undefined : m.name, seq: m.seq || undefined,
     turn: m.turn, files: m.attachments,
   };
 }
@@ -126,8 +126,18 @@ function person(m, talk, me) {
  * @returns {Entry}
  */
 function byHand(m, me) {
-  const text = m.content.startsWith(`${m.name}: `) ? m.content.slice((m.name ?? "").length + 2) : m.content;
-  return { kind: "person", id: `m${m.seq}`, at: m.at, text, mine: m.name === me.name, who: m.name, hand: true };
+  return { kind: "person", id: `m${m.seq}`, at: m.at, text: unnamed(m, m.content), mine: m.name === me.name, who: m.name, hand: true };
+}
+
+// unnamed is a text without the name of its author, which stands after what it quotes.
+/**
+ * @param {import("./types.js").Message} m
+ * @param {string} text
+ */
+function unnamed(m, text) {
+  const at = text.startsWith("> ") ? text.indexOf("\n\n") + 2 : 0;
+  const name = `${m.name}: `;
+  return text.startsWith(name, at) ? text.slice(0, at) + text.slice(at + name.length) : text;
 }
 
 // The transcript has words of the daemon, which models read, too.
@@ -241,9 +251,10 @@ function deliveryState(feed, turn) {
  */
 function besides(talk, transcript, me) {
   const asked = transcript.filter((m) => m.role === "user");
-  const isWritten = (/** @type {import("./types.js").FeedItem} */ f) => asked.some((m) => Date.parse(m.at) === Date.parse(f.at) && (m.content.startsWith(f.text) || m.content.startsWith(againMark + f.text)));
+  const isWritten = (/** @type {import("./types.js").FeedItem} */ f) => asked.some((m) => Date.parse(m.at) === Date.parse(f.at) && m.content.includes(f.text)); // after a quote or a name
   const spoken = new Set(transcript.filter((m) => m.role === "assistant" || m.via === "reply").map((m) => m.content));
   const own = Boolean(talk.head?.own && !talk.head.group) || !talk.head;
+  const isDecision = (/** @type {import("./types.js").FeedItem} */ f) => talk.approvals.some((a) => a.turn === f.turn && f.text.replace("**", "").startsWith(a.tool)); // the answer says it
   /** @type {Entry[]} */
   const entries = [];
   for (const f of talk.feed) {
@@ -251,7 +262,7 @@ function besides(talk, transcript, me) {
       if (isWritten(f) || f.text.trim() === "/stop") continue;
       entries.push({ kind: "person", id: f.id, at: f.at, text: f.text, mine: own || f.name === me.person, who: own ? undefined : f.name, waiting: f.waiting, files: f.attachments });
     } else if (f.kind === "apology") entries.push({ kind: "failure", id: f.id, at: f.at, text: f.text, turn: f.turn });
-    else if (f.kind && !["answer", "question"].includes(f.kind) && !spoken.has(f.text)) entries.push({ kind: "notice", id: f.id, at: f.at, text: f.text, state: f.state });
+    else if (f.kind && !["answer", "question"].includes(f.kind) && !spoken.has(f.text) && !isDecision(f)) entries.push({ kind: "notice", id: f.id, at: f.at, text: f.text, state: f.state });
   }
   return entries;
 }
