@@ -1175,8 +1175,9 @@ export interface ToolServer {
   since?: string;
   /** State is idle (the next call starts it), starting, running, failed, or stopped if no daemon runs. */
   state: string;
-  /** Tools are offered, and Waiting are new or changed ones that nobody has accepted. */
+  /** Tools are offered. Of Unread of them, nobody has read how they describe themselves, so people are asked as after foreign words. Waiting are new or changed ones that nobody has accepted. */
   tools: number;
+  unread?: number;
   waiting?: (string)[];
   /** Where is its program or its address. */
   where: string;

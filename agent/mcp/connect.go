@@ -28,12 +28,17 @@ func (l *link) connect() (*live, *listing, error) {
 		return nil, nil, err
 	}
 	found, err := list(ctx, l, c)
+	isFirst := false
 	if err == nil {
-		err = l.pool.pins.first(ctx, l.Name, files, found)
+		isFirst, err = l.pool.pins.first(ctx, l.Name, files, found)
 	}
 	if err != nil {
 		c.shut()
 		return nil, nil, err
+	}
+	if isFirst {
+		l.pool.o.Logger.Info("the first tools of a server count as accepted; until you have read them (dragoman mcp accept), people are asked more often",
+			"server", l.Name, "tools", len(found.tools))
 	}
 	return c, found, nil
 }

@@ -158,7 +158,12 @@ func (l *link) status(known *pinned) Status {
 	s := Status{Server: l.Name, State: StateIdle}
 	if known != nil {
 		s.Since = known.At
-		s.Tools = len(l.offer(known))
+		for _, t := range l.offer(known) {
+			s.Tools++
+			if t.Spec().Foreign {
+				s.Unread++
+			}
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

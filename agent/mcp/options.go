@@ -100,8 +100,11 @@ type Status struct {
 	State State
 	// Why says what is wrong; "" if nothing is.
 	Why string
-	// Tools are offered. Waiting are the names of new or changed ones that nobody has accepted.
+	// Tools are offered. Of them, nobody has read how Unread describe themselves, so a request
+	// that offers one is tainted. Waiting are the names of new or changed ones that nobody has
+	// accepted.
 	Tools   int
+	Unread  int
 	Waiting []string
 	// Odd is what was left out of its last listing.
 	Odd []string

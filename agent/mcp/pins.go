@@ -137,13 +137,13 @@ func (p *pins) checkFiles(ctx context.Context, server string, files map[string]s
 		have.At.Format(time.DateOnly), strings.Join(changedFiles(have.Files, files), ", "), server)
 }
 
-// first accepts the first listing of a server.
-func (p *pins) first(ctx context.Context, server string, files map[string]string, found *listing) error {
+// first accepts the first listing of a server, and reports whether this was it.
+func (p *pins) first(ctx context.Context, server string, files map[string]string, found *listing) (bool, error) {
 	have, err := p.of(ctx, server)
 	if err != nil || have != nil {
-		return err
+		return false, err
 	}
-	return p.put(ctx, server, files, found, false)
+	return true, p.put(ctx, server, files, found, false)
 }
 
 // put stores a listing as accepted. Without again, nothing changes if one was before.

@@ -222,8 +222,8 @@ func TestAcceptFirst(t *testing.T) {
 // The first list counts as accepted, but what it says is foreign until somebody has looked.
 func TestAcceptUnread(t *testing.T) {
 	p := open(t, &notes{}, mcp.Options{}, scene(t, ""))
-	if !named(t, p, "scene__double").Spec().Foreign {
-		t.Error("a description that nobody has read is not foreign")
+	if !named(t, p, "scene__double").Spec().Foreign || p.Status(t.Context())[0].Unread != 3 {
+		t.Errorf("a description that nobody has read is not foreign: %+v", p.Status(t.Context()))
 	}
 	r, err := p.Test(t.Context(), "scene")
 	if err != nil || r.Tools[0].Change != "unread" {
@@ -232,7 +232,7 @@ func TestAcceptUnread(t *testing.T) {
 	if err := p.Accept(t.Context(), "scene", r.Digest); err != nil || named(t, p, "scene__double").Spec().Foreign {
 		t.Errorf("after Accept = %v it is still foreign", err)
 	}
-	if r, err := p.Test(t.Context(), "scene"); err != nil || r.Tools[0].Change != "" {
+	if r, err := p.Test(t.Context(), "scene"); err != nil || r.Tools[0].Change != "" || p.Status(t.Context())[0].Unread != 0 {
 		t.Errorf("then Test = %+v, %v", r, err)
 	}
 }

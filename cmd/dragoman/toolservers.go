@@ -36,6 +36,9 @@ func (k *mcpListCmd) Run(e *env, c *cli) error {
 			if s.Why != "" {
 				e.say("  %s", sessions.Printable(s.Why))
 			}
+			if s.Unread > 0 {
+				e.say("  nobody has read what its tools say, so people are asked more often: %s shows it", e.command("mcp accept", s.Name))
+			}
 			if len(s.Waiting) > 0 {
 				e.say("  new or changed, and not offered: %s; %s shows them", strings.Join(s.Waiting, ", "), e.command("mcp accept", s.Name))
 			}

@@ -26,8 +26,11 @@ type ToolServer struct {
 	// daemon runs.
 	State string `json:"state"`
 	Why   string `json:"why,omitempty"` // it failed
-	// Tools are offered, and Waiting are new or changed ones that nobody has accepted.
+	// Tools are offered. Of Unread of them, nobody has read how they describe themselves, so
+	// people are asked as after foreign words. Waiting are new or changed ones that nobody has
+	// accepted.
 	Tools   int      `json:"tools"`
+	Unread  int      `json:"unread,omitempty"`
 	Waiting []string `json:"waiting,omitempty"`
 	// Since is when its first tools were accepted.
 	Since time.Time `json:"since,omitzero"`

@@ -99,7 +99,7 @@ var _ = feature(func(cfg *config.Config, d *Daemon) (list []api.Feature) {
 	if d == nil || d.mcp == nil {
 		for _, name := range names {
 			c := cfg.MCP.Servers[name]
-			list = append(list, api.Feature{Name: "mcp " + name, State: api.FeatureOn, Says: c.Where() + groundOf(c, launcher()) + c.Asks()})
+			list = append(list, api.Feature{Name: "mcp " + name, State: api.FeatureOn, Says: c.Where() + groundOf(c, launcher()) + c.Asks(name)})
 		}
 		return list
 	}
@@ -126,6 +126,9 @@ func (d *Daemon) serverFeature(s mcp.Status) api.Feature {
 	if len(s.Waiting) > 0 {
 		f.State = api.FeatureFailing
 		said = append(said, fmt.Sprintf("new or changed tools are not offered (%s): %s", strings.Join(s.Waiting, ", "), d.opts.Command("mcp accept "+s.Server)))
+	}
+	if s.Unread > 0 {
+		said = append(said, "people are asked more often until you have read what its tools say: "+d.opts.Command("mcp accept "+s.Server))
 	}
 	said[0] += groundOf(d.cfg.MCP.Servers[s.Server], d.launch)
 	f.Says = strings.Join(append(said, s.Odd...), "; ")

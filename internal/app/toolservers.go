@@ -28,7 +28,7 @@ func (t toolServers) List(ctx context.Context) (list []api.ToolServer, err error
 		c := t.d.cfg.MCP.Servers[s.Server]
 		list = append(list, api.ToolServer{
 			Name: s.Server, Where: c.Where() + groundOf(c, t.d.launch), State: state, Why: s.Why,
-			Tools: s.Tools, Waiting: s.Waiting, Since: s.Since, Login: (*api.ToolServerLogin)(s.Login),
+			Tools: s.Tools, Unread: s.Unread, Waiting: s.Waiting, Since: s.Since, Login: (*api.ToolServerLogin)(s.Login),
 		})
 	}
 	return list, nil

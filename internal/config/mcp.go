@@ -42,9 +42,9 @@ func (s MCPServer) Where() string {
 	return setting.ShownURL(s.URL)
 }
 
-// Asks says what a person is not asked about, and what is asked for once, as a part of a sentence after Where; "" if they
-// are asked about all that is more than reading.
-func (s MCPServer) Asks() (said string) {
+// Asks says what a person is not asked about, and what is asked for once, as a part of a
+// sentence after Where. name is that of the server.
+func (s MCPServer) Asks(name string) (said string) {
 	var allowed []string
 	for _, tool := range sortedKeys(s.Tools) {
 		if s.Tools[tool] == ToolAllow {
@@ -58,9 +58,9 @@ func (s MCPServer) Asks() (said string) {
 		said += "; it wants a login by OAuth"
 	}
 	if s.TrustHints {
-		said += "; it is believed which tools only read"
+		return said + "; it is believed which tools only read"
 	}
-	return said
+	return said + "; once it has run, say dragoman mcp accept " + name + ", or people are asked more often"
 }
 
 // mcp checks the servers of tools.

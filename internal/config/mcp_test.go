@@ -71,9 +71,9 @@ func TestMCPServers(t *testing.T) {
 	}
 	said := ""
 	for _, name := range c.EnabledMCP() {
-		said += name + ": " + c.MCP.Servers[name].Where() + c.MCP.Servers[name].Asks() + "\n"
+		said += name + ": " + c.MCP.Servers[name].Where() + c.MCP.Servers[name].Asks(name) + "\n"
 	}
-	const want = "a: https://a.example; without a question: x\nb: the program node /opt/mcp/index.js; it is believed which tools only read\n"
+	const want = "a: https://a.example; without a question: x; once it has run, say dragoman mcp accept a, or people are asked more often\nb: the program node /opt/mcp/index.js; it is believed which tools only read\n"
 	if said != want {
 		t.Errorf("the servers are %q, want %q", said, want)
 	}
