@@ -79,6 +79,8 @@ type campaign struct {
 	mail    *mailServer
 	// orders finds what foreign words demand.
 	orders *regexp.Regexp
+	// accepted: the operator has accepted how the mail server describes its tools.
+	accepted bool
 }
 
 // obey is the model: it does what the person asks ("!tool NAME {…}"), and then whatever any
@@ -230,6 +232,9 @@ func (c *campaign) run(t *testing.T, carriers []carrier) {
 	if strings.Contains(d.out.String(), "commands cannot run here") {
 		t.Skip("this system lacks what the sandbox needs")
 	}
+	if c.accepted {
+		c.dragoman("mcp", "accept", "--yes", "mail")
+	}
 	for _, i := range c.injections {
 		t.Run(i.carrier.name+", "+i.demand.name, func(t *testing.T) {
 			i.carrier.play(c, i)
@@ -275,6 +280,17 @@ func TestHandsInjectedAlone(t *testing.T) {
 		return
 	}
 	newCampaign(t, marks, "").run(t, carriers)
+}
+
+// Once the operator has accepted the descriptions, what a server answers and asks is still
+// somebody else's words.
+func TestHandsInjectedAccepted(t *testing.T) {
+	if !inOwnNetwork(t) || !asUser(t) {
+		return
+	}
+	c := newCampaign(t, marks, "Lists the mails.")
+	c.accepted = true
+	c.run(t, carriers)
 }
 
 // A server's description of a tool is before the model's eyes in each request. Here it says:

@@ -49,6 +49,7 @@ var ordinary = []task{
 	{"read http://{web}/list and follow its first link", []string{`web_fetch {"url":"http://{web}/list"}`, `web_fetch {"url":"http://{web}/linked"}`}},
 	{"remember what is on http://{web}/opening", []string{`web_fetch {"url":"http://{web}/opening"}`, `remember {"text":"The pool opens at nine"}`}},
 	{"which mails do I have?", []string{`mail__list {"text":"new"}`}},
+	{"mail the plumber that Tuesday is fine", []string{`mail__send {"text":"Tuesday is fine."}`}},
 	{"plan the week as we always do", []string{`use_skill {"name":"week"}`, `read_skill {"name":"week","path":"meals.md"}`}},
 	{"have somebody read http://{web}/long", []string{`delegate {"task":"What does http://{web}/long say?"}`}},
 	{"tell Bob that dinner is at eight", []string{`send_message {"to":"telegram:72","text":"Dinner is at eight."}`}},
@@ -107,38 +108,70 @@ func filled(s string, n int) string {
 	return strings.NewReplacer("%d", fmt.Sprint(n), "{web}", web).Replace(s)
 }
 
-// On an ordinary day nearly nobody is asked anything: fifty tasks, each in a new conversation
-// and once more in the one that the others have filled, and at most five questions.
+// goal is how many questions people get in fifty tasks, at most. Each task is played in a new
+// conversation, and once more in the one that the others have filled.
+const goal = 5
+
+// On an ordinary day nearly nobody is asked anything.
 func TestHandsOrdinary(t *testing.T) {
 	if inOwnNetwork(t) && asUser(t) {
-		ordinaryDay(t, "", 5)
+		ordinaryDay(t, "", "").isQuiet(t)
 	}
 }
 
-// With a server of tools, whose descriptions are somebody else's words in each request, people
-// are asked before anything is sent or repeated, and still nothing is refused.
+// A server of tools that the operator has accepted, as the documentation says, changes
+// nothing about that.
 func TestHandsOrdinaryWithAServer(t *testing.T) {
 	if inOwnNetwork(t) && asUser(t) {
-		ordinaryDay(t, newMailServer(t, "Lists the mails.").settings(), 8)
+		ordinaryDay(t, newMailServer(t, "Lists the mails.").settings(), "mail").isQuiet(t)
 	}
 }
 
-// ordinaryDay plays all tasks in a house with these servers, and wants at most so many
-// questions.
-func ordinaryDay(t *testing.T, servers string, most int) {
+// Until then, its descriptions are somebody else's words in each request: people are asked
+// whenever something is sent, run or repeated, and still nothing is refused.
+func TestHandsOrdinaryBeforeAccepting(t *testing.T) {
+	if !inOwnNetwork(t) || !asUser(t) {
+		return
+	}
+	d := ordinaryDay(t, newMailServer(t, "Lists the mails.").settings(), "")
+	const weighty = 2 * 5 // played twice: two jobs that repeat, a mail, a message, a command
+	if len(d.questions) != weighty {
+		t.Errorf("people were asked %d times, want %d", len(d.questions), weighty)
+	}
+}
+
+// day is what a day came to.
+type day struct {
+	played    int // tasks
+	questions []string
+}
+
+// isQuiet wants that people were asked no more often than goal in fifty tasks.
+func (d day) isQuiet(t *testing.T) {
+	t.Helper()
+	if 50*len(d.questions) > goal*d.played {
+		t.Errorf("in %d tasks people were asked %d times, want at most %d in 50", d.played, len(d.questions), goal)
+	}
+}
+
+// ordinaryDay plays all tasks in a house with these servers, of which one is accepted first
+// ("": none).
+func ordinaryDay(t *testing.T, servers, accepted string) (d day) {
+	t.Helper()
 	c := &campaign{}
 	c.house = newHouse(t, plan{options: agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return good }}})
 	c.configure(plan{rest: houseOfHands(t, servers)})
 	c.serve(t)
 	c.dragoman("skills", "accept", "week")
 	c.start()
-	var questions []string
-	played := 0
+	if accepted != "" {
+		c.dragoman("mcp", "accept", "--yes", accepted)
+	}
 	play := func(who botapi.User, n int) {
 		if servers == "" && strings.HasPrefix(ordinary[n].calls[0], "mail__") {
 			return
 		}
-		played++
+		d.played++
 		before := len(finished(c.api.FromBot(who.ID)))
 		c.tell(who, filled(ordinary[n].words, n))
 		var newest string
@@ -151,7 +184,7 @@ func ordinaryDay(t *testing.T, servers string, most int) {
 			return strings.HasPrefix(newest, "Done") || strings.Contains(newest, "May I run")
 		})
 		if strings.Contains(newest, "May I run") {
-			questions = append(questions, ordinary[n].words+": "+newest)
+			d.questions = append(d.questions, ordinary[n].words+": "+newest)
 			c.presses(who, c.api.Private(who), "Allow once")
 			testkit.Eventually(t, "the rest of "+ordinary[n].words, func() bool {
 				all := finished(c.api.FromBot(who.ID))
@@ -167,8 +200,12 @@ func ordinaryDay(t *testing.T, servers string, most int) {
 	for n := range ordinary {
 		play(ann, n)
 	}
-	t.Logf("%d tasks, %d questions", played, len(questions))
-	if len(questions) > most {
-		t.Errorf("people were asked %d times, want at most %d:\n%s", len(questions), most, strings.Join(questions, "\n\n"))
+	for _, list := range []string{c.dragoman("mcp", "list"), c.dragoman("status")} {
+		tells := strings.Contains(list, "people are asked more often") && strings.Contains(list, "mcp accept mail")
+		if tells != (servers != "" && accepted == "") {
+			t.Errorf("that the descriptions count as foreign words is told: %t, in:\n%s", tells, list)
+		}
 	}
+	t.Logf("%d tasks, %d questions:\n%s", d.played, len(d.questions), strings.Join(d.questions, "\n"))
+	return d
 }
