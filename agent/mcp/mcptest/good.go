@@ -118,17 +118,29 @@ func runGood(name string) int {
 // goodHandler serves HTTP; the present era has no sessions.
 func goodHandler(name string) http.Handler {
 	s := newGood(name)
-	return goodServer{mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: name == "good"}), s}
+	ctx, end := context.WithCancel(context.Background())
+	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(call context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			call, cancel := context.WithCancel(call)
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)()
+			return next(call, method, r)
+		}
+	})
+	return goodServer{mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: name == "good"}), s, end}
 }
 
 // goodServer is one at an address.
 type goodServer struct {
 	http.Handler
 	server *mcp.Server
+	end    func() // of its calls
 }
 
-// Close ends the sessions that clients have left open, as one does that is killed.
+// Close ends the sessions that clients have left open, as one does that is killed. Calls that
+// wait for an answer of such a client end, too.
 func (g goodServer) Close() error {
+	g.end()
 	for one := range g.server.Sessions() {
 		_ = one.Close() // its client is gone
 	}
