@@ -27,7 +27,7 @@
 // network and servers fail in turn: once each with the ordinary tests, and for ten
 // minutes with "make test-cluster". Its people say no /new, and its model has no moods.
 //
-// The tests named Killed kill a daemon of its own at each step of one thing: an approval, a
+// The tests named Killed kill a daemon of its own at each step of one thing: an approval, a form, a
 // task inside a turn, a message for another chat, a reminder, a connection, a budget, a
 // request of a program, an erasure.
 //
