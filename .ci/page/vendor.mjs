@@ -15,12 +15,12 @@ const { build } = installedRequire("esbuild");
 const read = (name) => fs.readFileSync(path.join(installed, "node_modules", name), "utf8");
 
 /** The shapes that the page draws, by their names at lucide.dev. */
-const icons = `activity arrow-down arrow-left arrow-up bell book-open calendar-clock check chevron-down chevron-left
-  chevron-right circle-alert circle-check circle-dashed clock copy cpu database download ellipsis eraser eye file-text
-  filter globe hand hash image inbox info key-round keyboard languages lightbulb link list loader-circle log-out
-  menu message-circle mic moon panel-right paperclip pause pencil phone pin play plus quote radio-tower rotate-cw
-  scroll-text search send settings shield sparkles square sun sun-moon tag terminal thumbs-down thumbs-up trash-2
-  triangle-alert undo-2 unlink user-plus users volume-2 wallet wifi-off wrench x`.split(/\s+/);
+const icons = `activity arrow-down arrow-left arrow-up bell calendar-clock check chevron-down chevron-left
+  chevron-right circle-alert circle-check circle-dashed clock copy download ellipsis eraser eye file-text filter globe
+  hand hash image inbox info key-round keyboard lightbulb link list loader-circle log-out menu message-circle mic
+  panel-right paperclip pause pencil phone pin play plus quote radio-tower rotate-cw scroll-text search send settings
+  sparkles square sun-moon terminal thumbs-down thumbs-up trash-2 triangle-alert undo-2 unlink user-plus users
+  volume-2 wallet wifi-off wrench x`.split(/\s+/);
 
 /** One shape without its frame, which the style sheet draws. */
 function symbol(name) {
