@@ -62,5 +62,5 @@ function Cost({ of: e }) {
   if (!e.model) return null;
   const used = e.usage;
   const tokens = used ? t("{0} in · {1} out · {2} cached", number(used.input), number(used.output), number(used.cached)) : "";
-  return html`<span class="cost" title=${tokens}>${[e.model, used?.cost ? cost(used.cost) : "", e.took !== undefined ? took(e.took) : ""].filter(Boolean).join(" · ")}</span>`;
+  return html`<span class="cost" title=${used?.cost ? `${tokens} · ${t("Cost in the currency of your prices")}` : tokens}>${[e.model, used?.cost ? cost(used.cost) : "", e.took !== undefined ? took(e.took) : ""].filter(Boolean).join(" · ")}</span>`;
 }

@@ -76,7 +76,7 @@ function Numbers({ of: c }) {
     [t("Messages"), number(c.message_count)],
     [t("Since"), c.created ? day(c.created) : ""],
     [t("Tokens"), number(c.total_tokens ?? 0)],
-    [t("Cost"), may("operate") && c.usage?.cost ? cost(c.usage.cost) : ""],
+    [t("Cost in the currency of your prices"), may("operate") && c.usage?.cost ? cost(c.usage.cost) : ""],
   ];
   return html`<dl class="facts">${rows.map(([name, value]) => value && html`<dt>${name}</dt><dd class="num">${value}</dd>`)}</dl>`;
 }

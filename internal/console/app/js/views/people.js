@@ -72,4 +72,4 @@ const columns = (used) => [
 ];
 
 /** @param {UsedRow | undefined} r */
-const spent = (r) => (!r ? "–" : r.cost ? cost(r.cost) : t("{0} tokens", number(r.input + r.output)));
+const spent = (r) => (!r ? "–" : r.cost ? t("cost {0}", cost(r.cost)) : t("{0} tokens", number(r.input + r.output)));

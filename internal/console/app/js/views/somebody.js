@@ -89,7 +89,7 @@ function Used({ of: report }) {
   const days = daysFrom(report.from, report.to, report.rows[0]?.name);
   const rows = [{ name: "", days: report.rows.map((r) => ({ ...r, day: r.name })) }];
   const said = (/** @type {string} */ day) => new Date(`${day}T00:00`).toLocaleDateString(document.documentElement.lang, { day: "numeric", month: "short" });
-  const figures = [[t("Answers"), number(total.turns)], [t("Tokens"), number(total.input + total.output)], ...(total.cost ? [[t("Cost"), cost(total.cost)]] : [])];
+  const figures = [[t("Answers"), number(total.turns)], [t("Tokens"), number(total.input + total.output)], ...(total.cost ? [[t("Cost in the currency of your prices"), cost(total.cost)]] : [])];
   return html`<section><header><h2>${t("The last thirty days")}</h2></header>
     <div class="figures">${figures.map(([name, value]) => html`<div class="figure"><b>${value}</b><span class="meta">${name}</span></div>`)}</div>
     <${Bars} title=${total.cost ? t("Cost by day") : t("Tokens by day")} days=${days} parts=${parted(rows, days, pick)} shown=${shown} said=${said} slots=${30} /></section>`;

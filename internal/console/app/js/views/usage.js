@@ -66,7 +66,7 @@ export function Usage() {
   const usage = useLoad(() => read(by, range, pages), [by, range, pages], ["turn_done"], 5000);
   const kinds = /** @type {[string, string][]} */ ([["day", t("By day")], ["model", t("By model")], ["person", t("By person")], ["chat", t("By conversation")], ["job", t("By job")]]);
   const ranges = /** @type {[string, string][]} */ ([["7", t("7 days")], ["30", t("30 days")], ["month", t("This month")]]);
-  return html`<${View} title=${t("Usage and budgets")} of=${usage} say=${money ? t("Costs come from the prices in your configuration, in whatever currency they are, or from the provider. Without either there are tokens only.") : t("Costs are for those who run Dragoman.")}
+  return html`<${View} title=${t("Usage and budgets")} of=${usage} say=${money ? t("Costs are in the currency of the prices in your configuration. Without prices they are what the provider says, as OpenRouter does in US dollars, or there are tokens only.") : t("Costs are for those who run Dragoman.")}
     tools=${html`<${Segments} label=${t("Time")} of=${ranges} value=${range} set=${span} />`}>
     ${(/** @type {Loaded} */ { report, today, budgets, names }) => html`
       <${Figures} of=${report.total} today=${today} money=${money} />
