@@ -35,4 +35,8 @@ func TestWalkRightToLeft(t *testing.T) {
 			}
 		}
 	}
+	w.open("/settings") // what the daemon says in English is marked as that
+	w.until("an English finding", `document.querySelector(".notice bdi[lang=en][dir=ltr]")?.textContent.startsWith("the model has no price")`)
+	w.open("/log")
+	w.until("English lines", `document.querySelector(".log .text[lang=en][dir=ltr]")`)
 }

@@ -73,10 +73,13 @@ function one(text) {
 
 const sorry = /^Sorry, (.+?) \(error (\w+)\)\.(.*)$/s;
 
-// apology is what is said in the place of an answer, in the page's language. What whoever
-// runs Dragoman can do about it stays in English: it names settings and commands.
-/** @param {string} text */
+// apology is what is said in the place of an answer, in the page's language, and what whoever
+// runs Dragoman can do about it. That stays in English: it names settings and commands.
+/**
+ * @param {string} text
+ * @returns {[said: string, cure: string]}
+ */
 export function apology(text) {
   const [, why, id, cure] = sorry.exec(text) ?? [];
-  return why ? t("Sorry, {0} (error {1}).", told(why), id) + cure : told(text);
+  return why ? [t("Sorry, {0} (error {1}).", told(why), id), cure.trim()] : [told(text), ""];
 }

@@ -4,11 +4,11 @@
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
+import { Said } from "../parts/said.js";
 import { toast, trouble } from "../parts/toast.js";
 import { now } from "../store.js";
 import { decide } from "../talk.js";
 import { clock, since, span, t } from "../text.js";
-import { sentence } from "../told.js";
 import { Arguments } from "./arguments.js";
 
 const deadFor = 600; // ms
@@ -56,7 +56,7 @@ export function Approval({ of: a }) {
   const left = Date.parse(a.until) - Date.now();
   return html`<section class="inset warn" aria-label=${t("Approval")}>
     <h2><${Icon} name="hand" small />${t("May Dragoman run {0}?", a.tool)}</h2>
-    <p>${sentence(a.why)}</p>
+    <p><${Said} of=${a.why} /></p>
     <${Arguments} of=${a} />
     ${a.mine
     ? html`<div class="actions">

@@ -3,10 +3,10 @@
 import { html } from "../../vendor/preact.js";
 import { network } from "../parts/avatar.js";
 import { Icon } from "../parts/icon.js";
+import { Said } from "../parts/said.js";
 import { State } from "../parts/state.js";
 import { may } from "../talk.js";
 import { number, since, t } from "../text.js";
-import { sentence } from "../told.js";
 import { Linking } from "./linking.js";
 
 /** @typedef {import("../../../../../docs/openapi.js").Channel} Channel */
@@ -29,7 +29,7 @@ function condition(c) {
 
 // detailOf leaves out what the state says, and the command for what the card offers.
 /** @param {Channel} c */
-const detailOf = (c) => sentence(c.linkable ? (c.detail ?? "").replace(/^needs pairing: /, "").replace(/; run: dragoman login .*$/, "") : c.detail);
+const detailOf = (c) => (c.linkable ? (c.detail ?? "").replace(/^needs pairing: /, "").replace(/; run: dragoman login .*$/, "") : c.detail);
 
 /** @param {{of: Channel, day?: ChannelDay, changed: () => void}} props */
 export function ChannelCard({ of: c, day, changed }) {
@@ -43,8 +43,8 @@ export function ChannelCard({ of: c, day, changed }) {
   return html`<article class=${`card ${calm ? "" : state}`} aria-label=${title}><div class="stack">
     <header class="rowline"><${Icon} name=${icon} /><div class="grow"><h2 dir="auto">${title}</h2>${about && html`<p class="meta cut">${about}</p>`}</div></header>
     <${State} of=${state}>${words}<//>
-    ${day && html`<${Strip} of=${day} /><p class="meta">${t("{0} messages in, {1} out, {2} attempts failed", sum(day.in), sum(day.out), sum(day.failed))}</p>`}
-    ${detail && html`<p>${detail}</p>`}
+    ${day && html`<${Strip} of=${day} /><p class="meta">${t("Messages in: {0}, out: {1}, failed: {2}", sum(day.in), sum(day.out), sum(day.failed))}</p>`}
+    ${detail && html`<p><${Said} of=${detail} /></p>`}
     ${!calm && !c.linkable && may("admin") && html`<p><a href="/log">${t("What its log says")}</a></p>`}
     ${c.linkable && (may("admin") ? html`<${Linking} name=${c.name} title=${t(type)} unlinked=${!c.linked} changed=${changed} />` : html`<p class="soft">${c.linked
       ? t("To log it out, open the page that “dragoman console” prints, where Dragoman runs.")

@@ -4,6 +4,7 @@ import { html } from "../../vendor/preact.js";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
+import { English, Said } from "../parts/said.js";
 import { trouble } from "../parts/toast.js";
 import { useStore } from "../store.js";
 import { again, drop, may, reload, tryAgain } from "../talk.js";
@@ -13,12 +14,13 @@ import { apology } from "../told.js";
 // Failure is a turn without an answer.
 /** @param {{of: import("../turns.js").Entry, say: import("./entry.js").Say}} props */
 export function Failure({ of: e, say }) {
+  const [said, cure] = apology(e.text ?? "");
   const models = useStore((s) => s.models);
   const retry = (/** @type {string | undefined} */ model) => again(say.talkKey, model).catch(trouble);
   const others = models.map((m) => ({ icon: "sparkles", text: m.name, act: () => retry(m.name) }));
   return html`<article class="message"><section class="inset bad" role="alert">
     <h2><${Icon} name="circle-alert" small />${t("There is no answer")}</h2>
-    <p dir="auto">${apology(e.text ?? "")}</p>
+    <p>${said === e.text ? html`<${English}>${said}<//>` : said}${cure && html` <${English}>${cure}<//>`}</p>
     <div class="actions"><${Button} kind="primary" data-key="r" onClick=${() => retry(undefined)}>${t("Retry")}<//>
       ${others.length > 1 && html`<${Menu} label=${t("Answer with another model")} items=${others} button=${(/** @type {any} */ open) => html`<${Button} onClick=${open}>${t("Answer with another model")}<//>`} />`}
       ${may("admin") && html`<a class="button quiet" href="/log">${t("Open the log")}</a>`}</div>
@@ -33,7 +35,7 @@ export function Undelivered({ of: e }) {
   const act = (/** @type {(item: import("../types.js").QueueItem) => Promise<void>} */ what) => what(item).then(() => reload(item.key), trouble);
   return html`<article class="message"><section class="inset bad" role="alert">
     <h2><${Icon} name="circle-alert" small />${t("This answer could not be delivered")}</h2>
-    <p>${item.error} ${t("Dragoman tried {0} times.", item.attempts)}</p>
+    <p><${Said} of=${item.error} /> ${t("Dragoman tried {0} times.", item.attempts)}</p>
     <div class="actions"><${Button} kind="primary" onClick=${() => act(tryAgain)}>${t("Try again")}<//><${Button} onClick=${() => act(drop)}>${t("Drop it")}<//></div>
   </section></article>`;
 }

@@ -9,6 +9,7 @@ import { Bones } from "../parts/bones.js";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { Notice } from "../parts/notice.js";
+import { Said } from "../parts/said.js";
 import { Snippet } from "../parts/snippet.js";
 import { go } from "../router.js";
 import { change } from "../store.js";
@@ -24,7 +25,7 @@ import { Findings } from "./findings.js";
 /** @typedef {import("../../../../../docs/openapi.js").Pairing} Pairing */
 /** @typedef {{status: Status, channels: Channel[], settings?: Configuration, pairings: Pairing[], said: boolean}} Found */
 
-/** @typedef {{done: boolean, title: string, text: string, more?: any, action?: any}} Step */
+/** @typedef {{done: boolean, title: string, text: any, more?: any, action?: any}} Step */
 
 const mark = new URL("../../mark.svg", import.meta.url).pathname;
 const key = `model:
@@ -77,7 +78,7 @@ function model(s) {
       <li>${t("Or with a server of your own that speaks OpenAI's API:")}<${Snippet} label=${t("Lines for a server")}>${own}<//></li>
       <li>${t("Or start an Ollama on this machine: Dragoman finds it. Then start Dragoman again.")}</li></ol></details>` };
   }
-  if (s.model_trouble) return { done: false, title: t("The model does not answer"), text: t("{0}: {1}", s.model ?? "", s.model_trouble.why) };
+  if (s.model_trouble) return { done: false, title: t("The model does not answer"), text: html`<bdi>${s.model}</bdi>: <${Said} of=${s.model_trouble.why} part />` };
   return { done: true, title: t("A model answers"), text: s.model ?? "" };
 }
 
@@ -87,7 +88,7 @@ function model(s) {
  */
 function place(s) {
   const full = Boolean(s.disk_full || s.problem);
-  return { done: !full, title: full ? t("Your data lacks room") : t("Your data has a place"), text: full ? s.problem || s.warnings?.[0] || "" : t("{0}. Messages are on disk before a network hears that they arrived.", s.state_dir ?? "") };
+  return { done: !full, title: full ? t("Your data lacks room") : t("Your data has a place"), text: full ? html`<${Said} of=${s.problem || s.warnings?.[0]} />` : t("{0}. Messages are on disk before a network hears that they arrived.", `\u2066${s.state_dir ?? ""}\u2069`) };
 }
 
 /**

@@ -5,20 +5,20 @@ import { get } from "../api.js";
 import { useLoad } from "../load.js";
 import { network } from "../parts/avatar.js";
 import { Icon } from "../parts/icon.js";
+import { Said } from "../parts/said.js";
 import { Segments } from "../parts/segments.js";
 import { State } from "../parts/state.js";
 import { Table } from "../parts/table.js";
 import { View } from "../parts/view.js";
 import { Plot, leading } from "../plot.js";
 import { clock, number, plural, since, size, t, took } from "../text.js";
-import { sentence, told } from "../told.js";
 import { TokensByDay } from "./tokensbyday.js";
 
 /** @typedef {import("../../../../../docs/openapi.js").HealthReport} HealthReport */
 /** @typedef {import("../../../../../docs/openapi.js").Status} Status */
 /** @typedef {import("../../../../../docs/openapi.js").NodeFigures} NodeFigures */
 /** @typedef {import("../../../../../docs/openapi.js").Feature} Feature */
-/** @typedef {{name: string, state: string, says: string, to?: string}} Check */
+/** @typedef {{name: string, state: string, says: any, to?: string}} Check */
 
 export function Health() {
   const health = useLoad(() => get("health"), [], ["measured", "channel_failed", "channel_back", "channel_change", "model_down", "model_back", "delivery_dead", "settings_change"]);
@@ -53,23 +53,23 @@ function Report({ of: { status, nodes, every_seconds: every }, minutes }) {
  */
 function checked(s) {
   const lines = [];
-  lines.push({ name: t("Model"), state: s.model_trouble ? "bad" : "good", says: s.model_trouble ? sentence(s.model_trouble.why) : s.model || t("It answers.") });
+  lines.push({ name: t("Model"), state: s.model_trouble ? "bad" : "good", says: s.model_trouble ? html`<${Said} of=${s.model_trouble.why} />` : s.model || t("It answers.") });
   for (const [name, c] of Object.entries(s.channels ?? {})) {
     const good = c.state === "connected";
-    lines.push({ name: t(network(name)[1]), state: good || c.unused ? "good" : c.state === "down" ? "bad" : "warn", says: good ? t("Connected for {0}.", since(c.since)) : sentence(c.detail) || c.reason || c.state, to: good ? undefined : "/channels" });
+    lines.push({ name: t(network(name)[1]), state: good || c.unused ? "good" : c.state === "down" ? "bad" : "warn", says: good ? t("Connected for {0}.", since(c.since)) : html`<${Said} of=${c.detail || c.reason || c.state} />`, to: good ? undefined : "/channels" });
   }
   lines.push({
     name: t("Queue"), state: s.dead ? "warn" : "good", to: s.dead ? "/queue" : undefined,
     says: s.dead ? plural(s.dead, "One delivery was given up.", "{0} deliveries were given up.") : t("Unanswered: {0}. Undelivered: {1}.", number(s.waiting ?? 0), number(s.unsent ?? 0)),
   });
   for (const f of s.features ?? []) if (f.state === "failing") lines.push({ name: named(f.name), state: "warn", says: found(f) });
-  for (const [i, words] of (s.warnings ?? []).entries()) lines.push({ name: i ? t("Warning {0}", i + 1) : t("Warning"), state: "warn", says: sentence(words) });
+  for (const [i, words] of (s.warnings ?? []).entries()) lines.push({ name: i ? t("Warning {0}", i + 1) : t("Warning"), state: "warn", says: html`<${Said} of=${words} />` });
   return lines;
 }
 
 // found is how a feature is, and for how long it has failed.
 /** @param {Feature} f */
-const found = (f) => (f.since ? t("For {0}: {1}", since(f.since), told(f.says)) : sentence(f.says));
+const found = (f) => html`${f.since && `${t("For {0}:", since(f.since))} `}<${Said} of=${f.says} part=${f.since} />`;
 
 // named is what people call a feature. One without a name here is a tool, or newer than the page.
 /** @param {string} name */

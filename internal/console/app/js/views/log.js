@@ -96,7 +96,7 @@ export function Log() {
 /** @param {{of: LogRecord, only: (parts: Partial<Filter>) => void}} props */
 const Line = ({ of: r, only }) => html`<li><details>
   <summary><time title=${wholeTime(r.at)}>${new Date(r.at).toTimeString().slice(0, 8)}</time><${State} of=${shapes[r.level] ?? "quiet"}>${r.level}<//>
-    <span class="text">${r.message} <span class="attrs">${facts(r)}</span></span></summary>
+    <span class="text" lang="en" dir="ltr">${r.message} <span class="attrs">${facts(r)}</span></span></summary>
   <${Details} of=${r} only=${only} />
 </details>${r.lost ? html`<p class="meta">${t("{0} lines before this one were dropped.", number(r.lost))}</p>` : null}</li>`;
 

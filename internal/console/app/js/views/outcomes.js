@@ -4,9 +4,9 @@ import { html } from "../../vendor/preact.js";
 import { More, usePages } from "../pages.js";
 import { Bones } from "../parts/bones.js";
 import { Notice } from "../parts/notice.js";
+import { Said } from "../parts/said.js";
 import { State } from "../parts/state.js";
 import { shortTime, t, wholeTime } from "../text.js";
-import { told } from "../told.js";
 
 /** @typedef {import("../../../../../docs/openapi.js").Occurrence} Occurrence */
 
@@ -19,7 +19,7 @@ const outcomes = () => /** @type {Record<string, [string, string]>} */ ({
 /** @param {{of: Occurrence}} props */
 export function Last({ of: o }) {
   const [state, word] = outcomes()[o.outcome] ?? ["quiet", o.outcome];
-  return html`<${State} of=${state}>${word}, <time title=${wholeTime(o.at)}>${shortTime(o.at)}</time><//>${o.why && html`<br /><span class="soft">${told(o.why)}</span>`}`;
+  return html`<${State} of=${state}>${word}, <time title=${wholeTime(o.at)}>${shortTime(o.at)}</time><//>${o.why && html`<br /><span class="soft"><${Said} of=${o.why} part /></span>`}`;
 }
 
 /** @param {{job: string}} props */

@@ -8,6 +8,7 @@ import { Button } from "../parts/button.js";
 import { Conversation } from "../parts/conversation.js";
 import { Empty } from "../parts/empty.js";
 import { Menu } from "../parts/menu.js";
+import { Said } from "../parts/said.js";
 import { Search } from "../parts/search.js";
 import { Segments } from "../parts/segments.js";
 import { State } from "../parts/state.js";
@@ -16,7 +17,6 @@ import { toast, trouble } from "../parts/toast.js";
 import { View } from "../parts/view.js";
 import { go, talkPath } from "../router.js";
 import { clock, number, since, size, t, wholeTime } from "../text.js";
-import { sentence } from "../told.js";
 
 /** @typedef {import("../types.js").QueueItem} QueueItem */
 
@@ -92,7 +92,7 @@ export function Queue() {
 const columns = (rows, act, drop) => [
   { title: t("State"), cell: state },
   { title: t("Conversation"), cell: (/** @type {QueueItem} */ i) => html`<b><${Conversation} of=${i.key} /></b>` },
-  { title: t("What"), kind: "wide", cell: (/** @type {QueueItem} */ i) => html`${kinds()[i.kind]}, ${size(i.bytes)}${i.error && html`<br /><span class="soft">${sentence(i.error)}</span>`}` },
+  { title: t("What"), kind: "wide", cell: (/** @type {QueueItem} */ i) => html`${kinds()[i.kind]}, ${size(i.bytes)}${i.error && html`<br /><span class="soft"><${Said} of=${i.error} /></span>`}` },
   { title: t("Age"), kind: "num", label: true, cell: (/** @type {QueueItem} */ i) => html`<time title=${wholeTime(i.at)}>${since(i.at)}</time>` },
   { title: t("Tries"), kind: "num", label: true, cell: (/** @type {QueueItem} */ i) => number(i.attempts) },
   { title: t("Waits for"), cell: (/** @type {QueueItem} */ i) => html`<span class="soft">${next(i, rows.slice(0, rows.indexOf(i)))}</span>` },

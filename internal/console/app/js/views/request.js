@@ -6,12 +6,12 @@ import { network } from "../parts/avatar.js";
 import { Button } from "../parts/button.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
+import { Said } from "../parts/said.js";
 import { State } from "../parts/state.js";
 import { toast, trouble } from "../parts/toast.js";
 import { go, talkPath } from "../router.js";
 import { decide, may } from "../talk.js";
 import { clock, day, since, span, t } from "../text.js";
-import { sentence } from "../told.js";
 import { answering, letIn, loadWaiting, putOff, shutOut, takeAlwaysBack, whole } from "../waiting.js";
 import { ended, shapeOf, useAlive } from "./approval.js";
 import { Arguments } from "./arguments.js";
@@ -82,7 +82,7 @@ function Asked({ of: item }) {
     actions=${hidden ? html`<${Button} kind="primary" icon="eye" onClick=${() => whole(a).then(setRead, trouble)}>${t("Show what it would do")}<//>`
     : html`<${Button} kind="primary" aria-disabled=${dead} onClick=${() => answer("allow")}>${t("Allow once")}<//><${Button} kind="danger" aria-disabled=${dead} onClick=${() => answer("deny")}>${t("Deny")}<//>`}>
     ${hidden ? html`<p>${t("It is asked in a talk of others. Whoever talks there is told that you read along.")}</p>`
-    : html`<p dir="auto">${sentence(a.why)}</p><${Arguments} of=${a} />`}
+    : html`<p><${Said} of=${a.why} /></p><${Arguments} of=${a} />`}
   <//>`;
 }
 
@@ -116,7 +116,7 @@ function Down({ of: item }) {
   const c = item.of;
   const title = c.state === "down" ? t("{0} does not work", c.name) : t("{0} asks for its phone", c.name);
   return html`<${Card} icon="radio-tower" item=${item} title=${title} about=${`${t(network(c.type)[1])} · ${t("for {0}", since(c.since))}`}
-    actions=${html`<a class="button" href="/channels">${t("Open channels")}</a>`}><p>${sentence(c.detail) || sentence(c.reason)}</p><//>`;
+    actions=${html`<a class="button" href="/channels">${t("Open channels")}</a>`}><p><${Said} of=${c.detail || c.reason} /></p><//>`;
 }
 
 /** @param {{of: Item}} props */
@@ -125,7 +125,7 @@ function Undelivered({ of: item }) {
   const again = () => post(path`queue/${q.id}/retry`).then(() => toast(t("It is tried now.")), trouble).then(loadWaiting);
   return html`<${Card} icon="circle-alert" item=${item} talkKey=${q.key} title=${t("This answer could not be delivered")} about=${about(q.key, q.at)}
     actions=${html`<${Button} onClick=${again}>${t("Try again")}<//><a class="button quiet" href="/queue">${t("Open the queue")}</a>`}>
-    <p dir="auto">${sentence(q.error)} ${t("Dragoman tried {0} times.", q.attempts)}</p><//>`;
+    <p><${Said} of=${q.error} /> ${t("Dragoman tried {0} times.", q.attempts)}</p><//>`;
 }
 
 /** @param {{of: Item}} props */
@@ -136,7 +136,7 @@ function Job({ of: item }) {
   const name = reminder ? t("A reminder") : o.job;
   const title = { failed: t("{0} failed", name), missed: t("{0} was missed", name), waiting: t("{0} is late", name) }[/** @type {string} */ (o.outcome)];
   return html`<${Card} icon="calendar-clock" item=${item} talkKey=${key} title=${title} about=${html`${key && html`<bdi>${nameOf(key)}</bdi> · `}${day(o.due)}, ${clock(o.due)}`}
-    actions=${html`<a class="button" href="/jobs">${t("Open jobs")}</a>`}><p dir="auto">${sentence(o.why)}</p><//>`;
+    actions=${html`<a class="button" href="/jobs">${t("Open jobs")}</a>`}><p><${Said} of=${o.why} /></p><//>`;
 }
 
 /** @param {{of: Item}} props */

@@ -28,8 +28,8 @@ function Values({ of: c }) {
   const rows = c.settings.filter((s) => `${s.path} ${s.value}`.toLowerCase().includes(words.toLowerCase()));
   const origins = /** @type {Record<string, string>} */ ({ file: t("file"), environment: t("environment"), default: t("default") });
   const columns = [
-    { title: t("Setting"), kind: "wide", cell: (/** @type {SettingNow} */ s) => html`<span class="mono">${s.path}</span>` },
-    { title: t("Value"), kind: "wide", cell: (/** @type {SettingNow} */ s) => html`<span class="mono">${s.value}</span>${c.restart.includes(s.path) && html` <span class="chip">${t("needs a restart")}</span>`}` },
+    { title: t("Setting"), kind: "wide", cell: (/** @type {SettingNow} */ s) => html`<bdi class="mono" dir="ltr">${s.path}</bdi>` },
+    { title: t("Value"), kind: "wide", cell: (/** @type {SettingNow} */ s) => html`<bdi class="mono" dir="ltr">${s.value}</bdi>${c.restart.includes(s.path) && html` <span class="chip">${t("needs a restart")}</span>`}` },
     { title: t("From"), cell: (/** @type {SettingNow} */ s) => html`<span class="soft">${origins[s.source] ?? s.source}${s.line ? `, ${t("line {0}", s.line)}` : ""}</span>` },
   ];
   return html`<section><header><h2>${t("Values")}</h2></header>
