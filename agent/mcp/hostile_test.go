@@ -25,7 +25,11 @@ const stuck = 30 * time.Second
 // newPool is a pool that is soon at the end of its patience.
 func newPool(t *testing.T, servers ...mcp.Server) *mcp.Pool {
 	t.Helper()
-	pool := mcp.New(servers, &notes{}, mcp.Options{Home: t.TempDir(), Start: 20 * time.Second, Call: 4 * time.Second, LongCall: 8 * time.Second})
+	call := 4 * time.Second
+	if testkit.Race {
+		call = 12 * time.Second // the good one waits for the processor, too
+	}
+	pool := mcp.New(servers, &notes{}, mcp.Options{Home: t.TempDir(), Start: 20 * time.Second, Call: call, LongCall: 2 * call})
 	t.Cleanup(func() {
 		if err := pool.Close(); err != nil {
 			t.Error(err)
