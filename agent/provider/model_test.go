@@ -205,10 +205,9 @@ func TestConnectionsAreReused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// On a busy machine a call may miss that end. Without the wait there would be
-	// 20 connections.
-	if len(conns) > 5 {
-		t.Errorf("20 calls took %d connections, want 1 or a few more", len(conns))
+	// On a busy machine many calls miss that end. Without the wait all of them do.
+	if len(conns) > 15 {
+		t.Errorf("20 calls took %d connections, want 1, or some more on a busy machine", len(conns))
 	}
 }
 
