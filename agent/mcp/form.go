@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"dragoman/agent"
+	"dragoman/internal/secretword"
 )
 
 const (
@@ -66,7 +67,7 @@ func formOf(server string, p *sdk.ElicitParams) (f agent.Form, why string) {
 	said := []string{p.Message}
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		s := schema.Properties[name]
-		if s.takesWords() && asksSecret(name, s.Title, s.Description) {
+		if s.takesWords() && secretword.Asks(name, s.Title, s.Description) {
 			return f, askedSecret
 		}
 		if s.takesWords() {
@@ -79,7 +80,7 @@ func formOf(server string, p *sdk.ElicitParams) (f agent.Form, why string) {
 		one.Required = slices.Contains(schema.Required, name)
 		f.Fields = append(f.Fields, one)
 	}
-	if asksSecret(said...) {
+	if secretword.Asks(said...) {
 		return f, askedSecret
 	}
 	return f, ""

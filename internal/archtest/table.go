@@ -74,7 +74,7 @@ var Table = []Rule{
 	{Package: "agent/agenttest/**", ForTests: true, Imports: []string{"agent", "agent/window", "sessions", "channels", "agent/agenttest/**", "internal/testkit"}},
 	// Logins at servers of tools, which know nothing of the tools.
 	{Package: "agent/mcp/oauth", Imports: []string{"sessions"}},
-	{Package: "agent/mcp", Imports: []string{"agent", "agent/mcp/oauth", "agent/window", "sessions"}, Tests: []string{"agent/toolbox/toolboxtest"}},
+	{Package: "agent/mcp", Imports: []string{"agent", "agent/mcp/oauth", "agent/window", "internal/secretword", "sessions"}, Tests: []string{"agent/toolbox/toolboxtest"}},
 	// Servers of MCP that misbehave, and good ones. They know nothing of ours.
 	{Package: "agent/mcp/mcptest/**", ForTests: true, Imports: []string{"agent/mcp/mcptest"}},
 	// A model server: its codecs share wire, models knows what servers have, and
@@ -103,8 +103,10 @@ var Table = []Rule{
 	{Package: "internal/archtest", ForTests: true},
 	{Package: "internal/durable"},
 	{Package: "internal/lazily"},
+	// Which names are those of secrets.
+	{Package: "internal/secretword"},
 	// What structs of settings are made of, wherever they are.
-	{Package: "internal/setting"},
+	{Package: "internal/setting", Imports: []string{"internal/secretword"}},
 	// The form of answers and refusals, which channels/live and its client speak too.
 	{Package: "internal/respond"},
 	{Package: "internal/database", Tests: []string{"internal/testkit/pgtest"}},
