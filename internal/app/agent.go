@@ -243,7 +243,7 @@ func (d *Daemon) tellRoom(ag *agent.Agent) {
 
 func hooksOf(cfg *config.Config) (list []hooks.Hook) {
 	for _, c := range cfg.Hooks {
-		h := hooks.Hook{Name: c.Name, Command: c.Command, URL: c.URL, Secret: c.Secret.Reveal(), Timeout: c.Timeout.D()}
+		h := hooks.Hook{Name: c.Name, Command: c.Command, URL: string(c.URL), Secret: c.Secret.Reveal(), Timeout: c.Timeout.D()}
 		for _, secret := range []config.Secret{c.SigningSecret, c.OldSigningSecret} {
 			if key, err := webhook.ParseKey(secret.Reveal()); err == nil { // Load has checked those that are set
 				h.Signing = append(h.Signing, key)

@@ -39,7 +39,7 @@ func (d *Daemon) openMCP() {
 
 func serverOf(name string, c config.MCPServer) mcp.Server {
 	s := mcp.Server{
-		Name: name, Command: c.Command, URL: c.URL, Protocol: c.Protocol, TrustHints: c.TrustHints,
+		Name: name, Command: c.Command, URL: string(c.URL), Protocol: c.Protocol, TrustHints: c.TrustHints,
 		Env: map[string]string{}, Headers: map[string]string{}, Effects: map[string]agent.Effect{},
 		May: func(own string) bool { return ruleOf(c, own) != config.ToolDeny },
 	}
@@ -54,7 +54,7 @@ func serverOf(name string, c config.MCPServer) mcp.Server {
 	}
 	if c.OAuth.ClientID != "" {
 		s.OAuth = &oauth.Settings{
-			Server: name, URL: c.URL, ClientID: c.OAuth.ClientID, ClientSecret: c.OAuth.ClientSecret.Reveal(),
+			Server: name, URL: string(c.URL), ClientID: c.OAuth.ClientID, ClientSecret: c.OAuth.ClientSecret.Reveal(),
 			Scopes: c.OAuth.Scopes, Issuer: c.OAuth.Issuer, Redirect: c.OAuth.Redirect,
 		}
 	}

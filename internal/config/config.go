@@ -360,7 +360,7 @@ type Hook struct {
 	Name             string   `yaml:"name,omitempty" is:"hook name" empty:"ok" doc:"By which the queue knows what is to be posted. Default: the host of the url, and six characters."`
 	On               []string `yaml:"on,flow,omitempty" oneof:"events" doc:"The events it receives: session_create, session_save, session_delete, context_compacted, turn_done, delivery_dead, channel_failed, channel_back, model_down, model_back, disk_full."`
 	Command          Program  `yaml:"command,flow,omitempty" repeat:"ok" doc:"A program and its arguments, started without a shell. It receives the event as JSON on standard input. Set either command or url."`
-	URL              string   `yaml:"url,omitempty" is:"private url" empty:"ok" doc:"The URL that receives the event as a JSON POST: https, or http on this machine."`
+	URL              Address  `yaml:"url,omitempty" is:"private url" empty:"ok" doc:"The URL that receives the event as a JSON POST: https, or http on this machine."`
 	Secret           Secret   `yaml:"secret,omitempty" empty:"ok" doc:"Sent with the post, as Authorization: Bearer."`
 	SigningSecret    Secret   `yaml:"signing_secret,omitempty" is:"signing secret" empty:"ok" doc:"Signs what is posted, as Standard Webhooks 1.0 says: whsec_ and base64 of 24 to 64 random bytes."`
 	OldSigningSecret Secret   `yaml:"old_signing_secret,omitempty" is:"signing secret" empty:"ok" doc:"The former signing_secret while it is changed: posts have both signatures."`

@@ -6,14 +6,13 @@ import (
 	"strings"
 
 	"dragoman/internal/lazily"
-	"dragoman/internal/setting"
 )
 
 // MCPServer is a server whose tools the model may use, by the Model Context Protocol.
 type MCPServer struct {
 	Command    Program           `yaml:"command,flow,omitempty" repeat:"ok" doc:"A program and its arguments, started without a shell. It has the rights of the daemon's user, or under dragoman-mcp.socket another user's, and no variable of the daemon but PATH. Set either command or url. docs/mcp-servers.md has examples."`
 	Env        map[string]Secret `yaml:"env,omitempty" names:"variable" doc:"Variables for the program, for example its key. They are treated as secrets."`
-	URL        string            `yaml:"url,omitempty" is:"private url" empty:"ok" doc:"Where the server is: https, or http on this machine."`
+	URL        Address           `yaml:"url,omitempty" is:"private url" empty:"ok" doc:"Where the server is: https, or http on this machine."`
 	Token      Secret            `yaml:"token,omitempty" is:"key" empty:"ok" doc:"Sent to url, as Authorization: Bearer."`
 	Headers    map[string]Secret `yaml:"headers,omitempty" names:"header name" is:"header" empty:"ok" doc:"HTTP headers for url. Their values are treated as secrets."`
 	Protocol   string            `yaml:"protocol,omitempty" oneof:"2025-11-25 2025-06-18 2025-03-26" empty:"ok" doc:"The revision of the protocol to begin with, for an older server that does not answer to the newest. Empty: the newest, and what the server says."`
@@ -39,7 +38,7 @@ func (s MCPServer) Where() string {
 	if len(s.Command) > 0 {
 		return "the program " + s.Command.String()
 	}
-	return setting.ShownURL(s.URL)
+	return s.URL.Shown()
 }
 
 // Asks says what a person is not asked about, and what is asked for once, as a part of a

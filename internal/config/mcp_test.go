@@ -86,7 +86,7 @@ func TestMCPServers(t *testing.T) {
 func TestOpenSecretsOfPrograms(t *testing.T) {
 	const secret = "ghp_0123456789abcdefghij"
 	c, err := load(t, `mcp: {servers: {a: {command: [/opt/a, "--token=${T}", --key, hunter2, /srv/data]}, b: {url: "https://b.example/s/0123456789abcdefgh/mcp"}, c: {command: [/opt/c, --port, "80"]}}}
-hooks: [{on: [turn_done], command: [/bin/true, --token, `+secret+`]}]`, "T="+secret)
+hooks: [{on: [turn_done], command: [/bin/true, --token, `+secret+`]}, {on: [turn_done], url: "https://hooks.example/services/`+secret+`"}]`, "T="+secret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,11 +106,13 @@ hooks: [{on: [turn_done], command: [/bin/true, --token, `+secret+`]}]`, "T="+sec
 	}
 	shown.WriteString(c.Effective())
 	for _, text := range []string{shown.String(), warned.String(), fmt.Sprint(c.MCP, c.Hooks)} {
-		if strings.Contains(text, secret) || strings.Contains(text, "hunter2") {
-			t.Errorf("a secret is shown:\n%s", text)
+		for _, s := range []string{secret, "hunter2", "0123456789abcdefgh"} {
+			if strings.Contains(text, s) {
+				t.Errorf("%s is shown:\n%s", s, text)
+			}
 		}
 	}
-	if !strings.Contains(shown.String(), "the program /opt/a --token=<hidden> --key <hidden> /srv/data\nhttps://b.example/<hidden>\n") {
+	if !strings.Contains(shown.String(), "the program /opt/a --token=<hidden> --key <hidden> /srv/data\nhttps://b.example/s/<hidden>/mcp\n") {
 		t.Errorf("the servers are shown as %s", shown.String())
 	}
 	for path, is := range map[string]bool{"mcp.servers.a.command: has what looks like a secret": true, "hooks[0].command: has what looks": true, "servers.c": false} {
@@ -118,7 +120,9 @@ hooks: [{on: [turn_done], command: [/bin/true, --token, `+secret+`]}]`, "T="+sec
 			t.Errorf("%s: warned is %v in:\n%s", path, !is, warned.String())
 		}
 	}
-	if !slices.Contains(c.Secrets(), secret) || !slices.Contains(c.Secrets(), "hunter2") {
-		t.Errorf("the log does not hide it: %q", c.Secrets())
+	for _, s := range []string{secret, "hunter2", "0123456789abcdefgh"} {
+		if !slices.Contains(c.Secrets(), s) {
+			t.Errorf("the log does not hide %s: %q", s, c.Secrets())
+		}
 	}
 }

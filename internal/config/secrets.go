@@ -6,8 +6,16 @@ import "reflect"
 // be found in words that have nothing to do with it.
 const minHidden = 6
 
-// Secrets are the secrets that c has, also in arguments of programs, of at least six bytes, in any order.
+// Secrets are the secrets that c has, also in arguments of programs and in addresses, of at
+// least six bytes, in any order.
 func (c *Config) Secrets() (all []string) {
+	keep := func(texts ...string) {
+		for _, text := range texts {
+			if len(text) >= minHidden {
+				all = append(all, text)
+			}
+		}
+	}
 	var walk func(v reflect.Value)
 	walk = func(v reflect.Value) {
 		switch v.Kind() {
@@ -17,15 +25,15 @@ func (c *Config) Secrets() (all []string) {
 			}
 		case reflect.Slice:
 			if program, is := v.Interface().(Program); is {
-				for _, text := range program.Secrets() {
-					if len(text) >= minHidden {
-						all = append(all, text)
-					}
-				}
+				keep(program.Secrets()...)
 				return
 			}
 			for i := range v.Len() {
 				walk(v.Index(i))
+			}
+		case reflect.String:
+			if address, is := v.Interface().(Address); is {
+				keep(address.Secrets()...)
 			}
 		case reflect.Map:
 			for _, key := range v.MapKeys() {
@@ -33,10 +41,7 @@ func (c *Config) Secrets() (all []string) {
 			}
 		case reflect.Struct:
 			if v.Type() == secretType {
-				text := v.Interface().(Secret).Reveal()
-				if len(text) >= minHidden {
-					all = append(all, text)
-				}
+				keep(v.Interface().(Secret).Reveal())
 				return
 			}
 			for i := range v.NumField() {

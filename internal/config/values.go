@@ -17,6 +17,8 @@ type (
 	Secret = setting.Secret
 	// Program is a program and its arguments, of which it shows what is no secret.
 	Program = setting.Program
+	// Address is a URL that may have a key in it, and does not show it.
+	Address = setting.Address
 	// Duration is a time span.
 	Duration = setting.Duration
 	// Size is a number of bytes.
@@ -98,6 +100,7 @@ var text = kind{"text", "text", parsed(func(s string) (string, error) { return s
 var kinds = map[reflect.Type]kind{
 	secretType:                          {"secret", "text", nil},
 	reflect.TypeFor[string]():           text,
+	reflect.TypeFor[Address]():          text,
 	reflect.TypeFor[window.When]():      text,
 	reflect.TypeFor[window.Unit]():      text,
 	reflect.TypeFor[window.Render]():    text,

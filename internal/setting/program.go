@@ -1,11 +1,11 @@
 package setting
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 
 	"dragoman/internal/lazily"
+	"dragoman/internal/secretword"
 )
 
 // Program is a program and its arguments, as somebody configured them. Printed or encoded, it
@@ -43,11 +43,9 @@ func (p Program) look() (shown, secrets []string) {
 			shown = append(shown, arg)
 			continue
 		}
-		text, secret := lookAt(arg, after)
+		text, found := lookAt(arg, after)
 		shown = append(shown, text)
-		if secret != "" {
-			secrets = append(secrets, secret)
-		}
+		secrets = append(secrets, found...)
 		after = ""
 		if text == arg && strings.HasPrefix(arg, "-") {
 			after = strings.TrimLeft(arg, "-")
@@ -69,39 +67,39 @@ var (
 
 // lookAt returns what may be shown of one argument, and what of it looks like a secret. after is
 // the option before it.
-func lookAt(arg, after string) (shown, secret string) {
+func lookAt(arg, after string) (shown string, secrets []string) {
 	if option.Matches(arg) && !isMixed(arg) {
-		return arg, ""
+		return arg, nil
 	}
-	if namesSecret(after) {
+	if secretword.Names(after) {
 		return unshown, ofNamed(arg)
 	}
 	if slices.Contains([]string{"p", "P", "k", "W"}, after) && !ports.Matches(arg) { // a port, or a password
-		return unshown, ""
+		return unshown, nil
 	}
 	name, value, assigned := strings.Cut(arg, "=")
 	isOption := option.Matches(name)
 	if assigned && (isOption || variable.Matches(name)) && !isMixed(name) {
 		switch {
-		case namesSecret(strings.TrimLeft(name, "-")):
+		case secretword.Names(name):
 			return name + "=" + unshown, ofNamed(value)
 		case !isOption: // variables are where secrets are
-			_, secret = valueOf(value)
-			return name + "=" + unshown, secret
+			_, secrets = valueOf(value)
+			return name + "=" + unshown, secrets
 		}
-		text, secret := valueOf(value)
-		return name + "=" + text, secret
+		text, secrets := valueOf(value)
+		return name + "=" + text, secrets
 	}
 	return valueOf(arg)
 }
 
 // ofNamed returns what has the name of a secret, if it can be one: no file, no short number, and
 // no variable.
-func ofNamed(value string) string {
+func ofNamed(value string) []string {
 	if value == "" || strings.HasPrefix(value, "/") || brief.Matches(value) || strings.HasPrefix(value, "$") {
-		return ""
+		return nil
 	}
-	return value
+	return []string{value}
 }
 
 // Values that are plainly no secret, unless a piece of them is mixed.
@@ -116,84 +114,18 @@ var (
 )
 
 // valueOf returns what may be shown of a value, and what of it looks like a secret.
-func valueOf(value string) (shown, secret string) {
+func valueOf(value string) (shown string, secrets []string) {
 	if strings.Contains(value, "://") {
-		return addressOf(value)
+		return Address(value).look()
 	}
 	bare := digest.Regexp().ReplaceAllString(value, "")
 	switch {
 	case isMixed(bare):
-		return unshown, value
+		return unshown, []string{value}
 	case brief.Matches(bare), word.Matches(bare), route.Matches(bare), named.Matches(bare), version.Matches(bare), value == "":
-		return value, ""
+		return value, nil
 	}
-	return unshown, ""
-}
-
-// addressOf is valueOf for an address: its user, its query and a path like a key are hidden.
-func addressOf(value string) (shown, secret string) {
-	u, err := url.Parse(value)
-	if err != nil || u.Opaque != "" {
-		return unshown, value
-	}
-	if password, has := u.User.Password(); has {
-		secret = password
-	} else if u.User != nil {
-		secret = u.User.Username()
-	}
-	for name, list := range u.Query() {
-		if namesSecret(name) || slices.ContainsFunc(list, isMixed) {
-			secret = list[0]
-		}
-	}
-	text := u.Scheme + "://"
-	if u.User != nil {
-		text += unshown + "@"
-	}
-	text += u.Host
-	if isMixed(u.Path) || strings.Contains(u.Path, ":") {
-		text += "/" + unshown
-		secret = strings.TrimPrefix(u.Path, "/")
-	} else {
-		text += u.EscapedPath()
-	}
-	if u.RawQuery != "" || u.Fragment != "" {
-		text += "?" + unshown
-	}
-	return text, secret
-}
-
-// ShownURL returns what may be shown of an address.
-func ShownURL(address string) string {
-	shown, _ := addressOf(address)
-	return shown
-}
-
-// split parts a name, or a value, into its words.
-var split = lazily.Compile(`[A-Z]?[a-z0-9]+|[A-Z0-9]+`)
-
-// secretWords are words of a name that says of its value that it is secret, and secretParts what
-// such a word may contain.
-var (
-	secretWords = []string{"auth", "key", "keys", "pass", "pw", "pat", "dsn", "jwt", "sid", "sig", "signature", "pin", "cookie", "cookies"}
-	secretParts = []string{"token", "secret", "passw", "passphrase", "pwd", "apikey", "accesskey", "credential", "bearer", "authoriz"}
-	// places are last words of a name that says where a secret is.
-	places = []string{"file", "path", "dir", "folder", "env", "var", "name"}
-)
-
-// namesSecret reports whether an option or a variable of that name has a secret.
-func namesSecret(name string) bool {
-	words := split.Regexp().FindAllString(name, -1)
-	for i, w := range words {
-		words[i] = strings.ToLower(w)
-	}
-	if len(words) == 0 || slices.Contains(places, words[len(words)-1]) {
-		return false
-	}
-	return slices.ContainsFunc(words, func(w string) bool {
-		return slices.Contains(secretWords, w) || !strings.HasPrefix(w, "tokeniz") &&
-			slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(w, part) })
-	})
+	return unshown, nil
 }
 
 // keyed is how keys of services begin.
