@@ -72,11 +72,13 @@ function Kept({ id, label, value, hint, lines, fixed, save }) {
 
 /** @param {{of: import("../types.js").Conversation}} props */
 function Numbers({ of: c }) {
+  const spent = may("operate") && c.usage?.cost;
   const rows = [
     [t("Messages"), number(c.message_count)],
     [t("Since"), c.created ? day(c.created) : ""],
     [t("Tokens"), number(c.total_tokens ?? 0)],
-    [t("Cost in the currency of your prices"), may("operate") && c.usage?.cost ? cost(c.usage.cost) : ""],
+    [t("Cost"), spent && cost(spent)],
   ];
-  return html`<dl class="facts">${rows.map(([name, value]) => value && html`<dt>${name}</dt><dd class="num">${value}</dd>`)}</dl>`;
+  return html`<dl class="facts">${rows.map(([name, value]) => value && html`<dt>${name}</dt><dd class="num">${value}</dd>`)}</dl>
+    ${spent && html`<p class="meta">${t("Cost in the currency of your prices")}</p>`}`;
 }
