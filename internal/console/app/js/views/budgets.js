@@ -4,6 +4,7 @@ import { html, useState } from "../../vendor/preact.js";
 import { Button } from "../parts/button.js";
 import { Meter } from "../parts/meter.js";
 import { clock, cost, day, number, t } from "../text.js";
+import { nameOf } from "./whose.js";
 
 /** @typedef {import("../../../../../docs/openapi.js").Budget} Budget */
 
@@ -26,7 +27,7 @@ export function Budgets({ of: list, names, money }) {
  */
 function title(b, names) {
   const name = names[b.name ?? ""] || b.name || "";
-  const who = /** @type {Record<string, string>} */ ({ all: t("Everybody"), chat: t("Conversation {0}", name), job: t("Job {0}", name) })[b.of] ?? name;
+  const who = /** @type {Record<string, string>} */ ({ all: t("Everybody"), chat: t("Conversation {0}", b.name ? nameOf(b.name) : ""), job: t("Job {0}", name) })[b.of] ?? name;
   return b.period === "day" ? t("{0}, today", who) : t("{0}, this month", who);
 }
 

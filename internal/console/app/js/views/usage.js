@@ -5,15 +5,16 @@ import { get } from "../api.js";
 import { Bars, daysFrom, parted } from "../bars.js";
 import { useLoad } from "../load.js";
 import { Button } from "../parts/button.js";
+import { Conversation } from "../parts/conversation.js";
 import { Empty } from "../parts/empty.js";
 import { Segments } from "../parts/segments.js";
 import { Table } from "../parts/table.js";
 import { View } from "../parts/view.js";
-import { talkPath } from "../router.js";
 import { useStore } from "../store.js";
 import { may } from "../talk.js";
 import { cost, number, t } from "../text.js";
 import { Budgets } from "./budgets.js";
+import { nameOf } from "./whose.js";
 
 /** @typedef {import("../../../../../docs/openapi.js").UsageReport} UsageReport */
 /** @typedef {import("../../../../../docs/openapi.js").UsedRow} UsedRow */
@@ -100,7 +101,7 @@ function Days({ of: report, by, names, money }) {
   const priced = money && report.total.cost;
   const pick = (/** @type {Used} */ used) => (priced ? used.cost ?? 0 : tokens(used));
   const days = daysFrom(report.from, report.to, report.since);
-  const rows = by === "day" ? [{ name: "", days: report.rows.map((r) => ({ ...r, day: r.name })) }] : report.rows.map((r) => ({ ...r, name: names[r.name] ?? r.name }));
+  const rows = by === "day" ? [{ name: "", days: report.rows.map((r) => ({ ...r, day: r.name })) }] : report.rows.map((r) => ({ ...r, name: by === "chat" ? nameOf(r.name) : names[r.name] ?? r.name }));
   const said = (/** @type {string} */ day) => new Date(`${day}T00:00`).toLocaleDateString(document.documentElement.lang, { day: "numeric", month: "short" });
   return html`<${Bars} title=${priced ? t("Cost by day") : t("Tokens by day")} days=${days} parts=${parted(rows, days, pick)} said=${said} slots=${Math.max(days.length, daysFrom(report.from, report.to).length)}
     shown=${(/** @type {number} */ v) => (priced ? cost(v) : number(Math.round(v)))} />`;
@@ -110,8 +111,9 @@ function Days({ of: report, by, names, money }) {
 function Rows({ of: { rows, others }, by, names, money }) {
   const all = others ? [...rows, { ...others, name: "" }] : rows;
   const name = (/** @type {UsedRow} */ r) => {
+    if (by === "chat" && r.name) return html`<b><${Conversation} of=${r.name} link /></b>`;
     const text = names[r.name] || r.name || t("All others");
-    const to = !r.name ? "" : by === "chat" ? talkPath(r.name) : by === "person" && money ? `/people/${encodeURIComponent(r.name)}` : "";
+    const to = r.name && by === "person" && money ? `/people/${encodeURIComponent(r.name)}` : "";
     return to ? html`<b><a href=${to} dir="auto">${text}</a></b>` : html`<b dir="auto">${text}</b>`;
   };
   const count = (/** @type {string} */ title, /** @type {(row: UsedRow) => number | undefined} */ pick) => ({ title, kind: "num", label: true, cell: (/** @type {UsedRow} */ r) => number(pick(r) ?? 0) });
