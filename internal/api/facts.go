@@ -91,7 +91,7 @@ func (s *server) memoriesOf(ctx context.Context, k channels.Key) (seen []string,
 		return nil, err
 	}
 	for _, scope := range scopes {
-		may, err := s.seesFacts(ctx, scope)
+		may, err := s.seesFacts(ctx, k, scope)
 		if err != nil {
 			return nil, err
 		}
@@ -103,14 +103,18 @@ func (s *server) memoriesOf(ctx context.Context, k channels.Key) (seen []string,
 }
 
 // seesFacts reports whether the caller sees the facts of a scope, which are those of a
-// chat or of a person. A person is as private as their private chat.
-func (s *server) seesFacts(ctx context.Context, scope string) (bool, error) {
+// chat or of a person. A person is as private as their private chat, which a person of the
+// page does not have: the room k of theirs stands for it.
+func (s *server) seesFacts(ctx context.Context, k channels.Key, scope string) (bool, error) {
 	_, of, _ := strings.Cut(sessions.SharedScope(scope), ":")
-	k, err := channels.ParseKey(of)
+	chat, err := channels.ParseKey(of)
 	if err != nil {
 		return AtSocket(ctx), nil
 	}
-	sight, err := s.sight(ctx, k)
+	if k.Channel() == pageType && strings.HasPrefix(k.String(), of+"/") {
+		chat = k
+	}
+	sight, err := s.sight(ctx, chat)
 	return sight.May && !hidesSome(sight), err
 }
 

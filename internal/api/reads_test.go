@@ -249,6 +249,32 @@ func TestPagesTellNothingOfOthers(t *testing.T) {
 	}
 }
 
+// Who talks in a room of theirs sees what is remembered about them, and nobody else at the
+// page does, not even who reads along.
+func TestFactsOfARoom(t *testing.T) {
+	s := talks(t)
+	o := optionsOf(s)
+	o.Reads = &sights{}
+	for _, scope := range []string{"person:web:telegram:1", "person:web:telegram:12"} {
+		if _, err := s.Remember(t.Context(), scope, sessions.NewFact{Text: "of " + scope}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := channels.Inbound{Key: annsRoom, ID: "2", Text: "and now?", Private: true, Sender: channels.Person{IDs: []string{annsToken.ID}}}
+	if _, err := s.Accept(t.Context(), sessions.Entry{Inbound: said}); err != nil {
+		t.Fatal(err)
+	}
+	about := api.FactsOf{Target: annsRoom.String()}
+	facts, err := api.ListFacts.Call(t.Context(), with(o, annsToken, people.Chat), about)
+	if err != nil || len(facts.Data) != 2 || facts.Data[0].Scope != "person:web:telegram:1" {
+		t.Errorf("ListFacts of a room of one's own = %+v, %v, want those of the room and of this person", facts.Data, err)
+	}
+	facts, err = api.ListFacts.Call(t.Context(), with(o, people.Principal{ID: "telegram:2", Token: "other"}, people.Admin), about)
+	if !errors.Is(err, sessions.ErrNotFound) {
+		t.Errorf("ListFacts of the room of somebody else = %+v, %v, want ErrNotFound", facts.Data, err)
+	}
+}
+
 // What others wrote is not found, whatever the scope: neither a conversation, nor what
 // is remembered or waits in it.
 func TestConversationsOfOthers(t *testing.T) {
