@@ -28,13 +28,22 @@ var spoken = []struct{ words, answer string }{
 	{"Bruno", "Noted: **Bruno** is your starter. I will know it tomorrow, too."},
 }
 
-// picturesModel answers as the pictures want it. Asked to write something down, it calls a tool.
+// called are the calls of tools in the pictures, by some words of the question.
+var called = []struct{ words, tool, arguments string }{
+	{"write it down", "write_file", `{"path":"garden/watering.md","content":"Mondays and Fridays: Ann. Thursdays: Bob."}`},
+	{"Bruno", "remember", `{"text":"Their sourdough starter is called Bruno."}`},
+}
+
+// picturesModel answers as the pictures want it, and calls tools where they do.
 func picturesModel(x *agenttest.Exchange) {
 	text := x.Request.LastUser()
 	last := x.Request.Messages[len(x.Request.Messages)-1]
-	if strings.Contains(text, "write it down") && x.Request.HasTool("write_file") && last.Role != "tool" {
-		x.Tools(agenttest.ToolDelta{Index: agenttest.At(0), ID: "call_1", Name: "write_file"})
-		x.Tools(agenttest.ToolDelta{Index: agenttest.At(0), Arguments: `{"path":"garden/watering.md","content":"Mondays and Fridays: Ann. Thursdays: Bob."}`})
+	for _, c := range called {
+		if !strings.Contains(text, c.words) || !x.Request.HasTool(c.tool) || last.Role == "tool" {
+			continue
+		}
+		x.Tools(agenttest.ToolDelta{Index: agenttest.At(0), ID: "call_1", Name: c.tool})
+		x.Tools(agenttest.ToolDelta{Index: agenttest.At(0), Arguments: c.arguments})
 		x.End("tool_calls")
 		return
 	}
@@ -62,6 +71,7 @@ func TestWalkPictures(t *testing.T) {
 	p.model = "model: {type: openai, name: sonnet, context_window: 200000, prices: {input: 3, output: 15}, base_url: %MODEL%}"
 	p.options = agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return picturesModel }}
 	p.rest = strings.ReplaceAll(p.rest, "telegram:72\"]", "telegram:71\"]")
+	p.rest = strings.ReplaceAll(p.rest, "{person: {day: 5, month: 50}, all: {month: 100}}", "{person: {day: 0.05}, all: {month: 2}}")
 	p.rest = strings.ReplaceAll(p.rest, "look-after-the-server-in-the-cellar-and-say-only-what-is-wrong", "server-in-the-cellar")
 	h := newHouse(t, p)
 	config, err := os.ReadFile(h.config)
@@ -78,21 +88,25 @@ func TestWalkPictures(t *testing.T) {
 	}
 	w := d.walker(chromium(t), d.loggedIn(made.Secret))
 	d.pictured(w)
+	talk := "/talk/" + url.PathEscape("web:telegram:71/default")
 	for _, shot := range []struct {
 		name, path string
 		width      int64
 		dark       bool
 	}{
-		{"chat", "/talk/" + url.PathEscape("web:telegram:71/default"), 1440, false},
-		{"chat-dark", "/talk/" + url.PathEscape("web:telegram:71/default"), 1440, true},
-		{"chat-768", "/talk/" + url.PathEscape("web:telegram:71/default"), 768, true},
-		{"chat-768-light", "/talk/" + url.PathEscape("web:telegram:71/default"), 768, false},
-		{"chat-360", "/talk/" + url.PathEscape("web:telegram:71/default"), 360, true},
-		{"chat-360-light", "/talk/" + url.PathEscape("web:telegram:71/default"), 360, false},
+		{"chat", talk, 1440, false},
+		{"chat-dark", talk, 1440, true},
+		{"chat-768", talk, 768, true},
+		{"chat-768-light", talk, 768, false},
+		{"chat-360", talk, 360, true},
+		{"chat-360-light", talk, 360, false},
+		{"details-dark", talk + "/details", 1440, true},
+		{"approval", "/talk/" + url.PathEscape("telegram:-100200"), 768, false},
 		{"list-360", "/talk", 360, false},
 		{"foryou", "/you", 768, false},
 		{"jobs", "/jobs", 1440, true},
 		{"channels", "/channels", 1440, false},
+		{"usage", "/usage", 1440, false},
 	} {
 		theme := "light"
 		if shot.dark {
@@ -102,6 +116,10 @@ func TestWalkPictures(t *testing.T) {
 		w.resize(shot.width, map[int64]int64{360: 740, 768: 960, 1440: 900}[shot.width])
 		w.open(shot.path)
 		w.until("formulas and colours", `!document.querySelector(".formula:not(.set), .block code:not(:has(span))")`)
+		if shot.path == "/usage" {
+			w.click("button", "By conversation")
+			w.until("the rows", `document.querySelector(".convo")`)
+		}
 		asks[bool](w, `(document.activeElement?.blur(), true)`)
 		w.picture(shot.name)
 	}
@@ -127,7 +145,7 @@ func (d *daemon) pictured(w *walker) {
 		}
 	}
 	team.Say(ann, "@dragoman_bot write it down, please")
-	for key, title := range map[string]string{"web:telegram:71/default": "Bread", "web:telegram:71/herbs": "Herbs for the north side", "telegram:71": "Weekends", "telegram:-100200": "The garden team"} {
+	for key, title := range map[string]string{"web:telegram:71/default": "Bread", "web:telegram:71/herbs": "Herbs for the north side", "telegram:71": "Ann", "telegram:-100200": "The garden team"} {
 		if err := api.Rename.Call(d.t.Context(), d.admin, api.Title{Key: channels.MustKey(key), Title: title}); err != nil {
 			d.t.Fatal(err)
 		}
