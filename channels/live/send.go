@@ -25,7 +25,7 @@ func (h *Hub) Send(ctx context.Context, m channels.Outbound) (channels.Receipt, 
 	defer h.release(r)
 	turn, _ := strings.CutPrefix(m.Edit, previewPrefix)
 	it := &Item{ID: m.ID, From: FromDragoman, Text: clean(m.Text), At: time.Now(), Replaces: turn, Failed: m.Kind == channels.KindApology, Wants: m.Kind == channels.KindForm}
-	if len(m.Choices) > 0 {
+	if len(m.Choices) > 0 && m.Kind == channels.KindQuestion { // others put a reminder off
 		it.Asks = m.Choices[0].Subject
 	}
 	h.follow(ctx, r, it)

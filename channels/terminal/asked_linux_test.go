@@ -51,6 +51,76 @@ func TestAnswerAServer(t *testing.T) {
 	t.Logf("the screen:\n%s", p.prompted())
 }
 
+// Lines that are typed before the next question is shown answer the questions in order, each
+// below its own. Lines after the last answer are ordinary messages.
+func TestAnswerAServerAhead(t *testing.T) {
+	release := make(chan struct{})
+	g := newGateway(t, func(text string) string {
+		<-release
+		return "well, " + text
+	})
+	p := sit(t, g, 60, 40, terminal.ChatOptions{History: -1})
+	p.prompted()
+	p.key("go\r")
+	testkit.Eventually(t, "the message", func() bool { return len(g.said()) == 1 })
+	g.askForm("Which city?", "How many seats?", "Which class?", "Passed on.")
+	p.sees("Which city?", "your next line is the answer")
+	p.prompted()
+	p.key("Oslo\r2\r/status\reconomy\rlater\r")
+	p.sees("› Oslo", "How many seats?", "your next line", "› 2", "Which class?", "your next line", "› economy", "Passed on.")
+	close(release)
+	p.sees("well, go", "› later", "well, later")
+	if got, want := ordinary(g.said()), []string{"go", "Oslo", "2", "economy", "later"}; !slices.Equal(got, want) {
+		t.Errorf("stored = %q, want %q", got, want)
+	}
+	t.Logf("the screen:\n%s", p.prompted())
+}
+
+// ordinary are texts without the commands.
+func ordinary(texts []string) []string {
+	return slices.DeleteFunc(texts, func(text string) bool { return strings.HasPrefix(text, "/") })
+}
+
+// News do not end a question, an ordinary line is kept and shown where it is sent, and of two
+// questions y answers the newer one and then the older one, which is named again.
+func TestAnswerTwoQuestions(t *testing.T) {
+	release := make(chan struct{})
+	g := newGateway(t, func(text string) string {
+		<-release
+		return "well, " + text
+	})
+	p := sit(t, g, 60, 40, terminal.ChatOptions{History: -1})
+	p.prompted()
+	p.key("go\r")
+	testkit.Eventually(t, "the message", func() bool { return len(g.said()) == 1 })
+	g.turnGoesOn()
+	g.ask("May I read it? Answer /allow R3AD or /deny R3AD.", "0a1b2c")
+	g.ask("May I run it? Answer /allow K7QM or /deny K7QM.", "3d4e5f")
+	p.sees("May I read it?", "May I run it?", "y allows, n refuses")
+	news := channels.Outbound{
+		ID: "news", Key: channels.MustKey("cli:" + terminal.Room), Text: "A reminder.", Attempt: 1,
+		Choices: []channels.Choice{{Label: "10 min", Command: "snooze", Subject: "1in10m"}},
+	}
+	if _, err := g.channel().Send(t.Context(), news); err != nil {
+		t.Fatal(err)
+	}
+	p.sees("A reminder.")
+	p.prompted()
+	p.key("what does it do?\r")
+	p.sees("› what does it do?", "kept until you have answered")
+	p.prompted()
+	p.key("y\r")
+	p.sees("› y", "Done: /allow 3d4e5f", "this waits, too: May I read it?", "y allows, n refuses")
+	p.key("/deny r3ad\r")
+	p.sees("› /deny r3ad", "Done: /deny r3ad")
+	close(release)
+	p.sees("well, go", "› what does it do?", "well, what does it do?")
+	if got, want := g.said(), []string{"go", "/allow 3d4e5f", "/deny r3ad", "what does it do?"}; !slices.Equal(got, want) {
+		t.Errorf("stored = %q, want %q", got, want)
+	}
+	t.Logf("the screen:\n%s", p.prompted())
+}
+
 // Ctrl-C and /stop end the turn that waits for an answer.
 func TestStopWhileAServerAsks(t *testing.T) {
 	for _, typed := range []string{"\x03", "/stop\r"} {

@@ -181,6 +181,7 @@ type message struct {
 	id, text string
 	urgent   bool // it is one of the session's urgent messages
 	unseen   bool // it was typed during an answer and is not on the screen
+	ahead    bool // it was typed for the next question of a server
 }
 
 // outcome is the result of posting a message: nil, or a final refusal.

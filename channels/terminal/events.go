@@ -120,7 +120,7 @@ func (s *session) showItem(it live.Item) {
 			s.showAnswer(it.Text, ours)
 			s.noteAsked(it)
 		} else {
-			s.asked.answered = s.asked.answered || s.isWanted(it.Text)
+			s.noteAnswer(it.Text)
 			s.notice(prompt + oneLine(it.Text, s.screen.textWidth()-len(indent))) // from another window
 		}
 	}
@@ -206,6 +206,6 @@ func (s *session) checkAnswered(ctx context.Context) {
 			s.showItem(it)
 		}
 		s.current = message{}
-		s.asked.words = false
+		s.endAsked()
 	}
 }

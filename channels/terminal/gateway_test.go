@@ -206,6 +206,13 @@ func (g *gateway) reply(k channels.Key, text, edit string) {
 	g.work.Go(func() { _, _ = g.channel().Send(context.Background(), out) }) // while it is down the feed has it
 }
 
+// turnGoesOn has commands end no turn.
+func (g *gateway) turnGoesOn() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.form = []string{}
+}
+
 // ask puts a question while a turn waits for its answer.
 func (g *gateway) ask(text, id string) {
 	out := channels.Outbound{

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"dragoman/channels/live"
@@ -70,10 +71,10 @@ func (s *session) showHistory(items []live.Item, o ChatOptions) {
 	if show == 0 {
 		show = shownHistory
 	}
-	open := openQuestion(items)
+	open := openQuestions(items)
 	items = items[max(0, len(items)-max(0, show)):]
 	for _, it := range items {
-		if open != nil && it.ID == open.ID {
+		if slices.ContainsFunc(open, func(question live.Item) bool { return question.ID == it.ID }) {
 			continue
 		}
 		mark := indent
@@ -87,8 +88,8 @@ func (s *session) showHistory(items []live.Item, o ChatOptions) {
 			s.screen.print("\n")
 		}
 		s.screen.line(oneLine("Enter sends · Ctrl-C stops an answer · Ctrl-D quits · /help", s.screen.textWidth()))
-		if open != nil {
-			s.showQuestion(open)
+		for _, question := range open {
+			s.showQuestion(question)
 		}
 	}
 }
@@ -129,7 +130,7 @@ func (s *session) enqueue(text string) {
 // outgoing returns the next message for post and the channel for it, nil if there is
 // none. A line is sent when the one before it is answered.
 func (s *session) outgoing() (chan<- message, message) {
-	if s.current.id == "" && s.turn == "" && len(s.queue) > 0 {
+	if s.current.id == "" && s.turn == "" && len(s.queue) > 0 && !s.queue[0].ahead {
 		s.current = s.queue[0]
 		s.accepted = false
 		s.lookDue = false
@@ -157,6 +158,7 @@ func (s *session) handleOutcome(o outcome) {
 		s.urgent = s.urgent[1:]
 		if o.err != nil {
 			s.notice("· " + errorText(o.err))
+			s.endWords() // no thanks will come
 		}
 	case o.err == nil:
 		s.accepted, s.lookDue = true, true

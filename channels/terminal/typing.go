@@ -88,15 +88,24 @@ func (s *session) submit() {
 	case isQuit(text):
 		s.screen.keepEditor(&s.editor)
 		s.leaving = true
+	case s.asked.waitsForNext() && s.isWanted(s.answers(text)):
+		s.enqueue(s.editor.take())
+		s.queue[len(s.queue)-1].unseen = true
+		s.queue[len(s.queue)-1].ahead = true
 	case s.answers(text) != "":
 		answer := s.answers(text)
 		s.screen.keepEditor(&s.editor)
 		s.editor.take()
-		s.asked.answered = s.asked.answered || s.isWanted(answer)
+		s.noteAnswer(answer)
 		s.postFirst(answer)
 	case s.waiting() && strings.TrimSpace(text) == "/stop":
 		s.editor.take()
 		s.interrupt(false)
+	case s.asked.newest() != "":
+		s.screen.keepEditor(&s.editor)
+		s.enqueue(s.editor.take())
+		s.queue[len(s.queue)-1].unseen = s.waiting() // then it is shown again before its answer
+		s.notice(sayFirst)
 	case s.waiting() || len(s.queue) > 0:
 		s.enqueue(s.editor.take())
 		s.queue[len(s.queue)-1].unseen = true
