@@ -129,6 +129,7 @@ func TestStopWhileAServerAsks(t *testing.T) {
 		p.prompted()
 		p.key("go\r")
 		testkit.Eventually(t, "the message", func() bool { return len(g.said()) == 1 })
+		testkit.Eventually(t, "a part of the answer", g.hasBegun)
 		g.askForm("Which city?", "Passed on.")
 		p.sees("Which city?", "your next line")
 		p.key(typed)

@@ -153,6 +153,13 @@ func (g *gateway) stopTurns() {
 	}
 }
 
+// hasBegun reports whether a turn has shown some words of its answer.
+func (g *gateway) hasBegun() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.half != ""
+}
+
 func (g *gateway) channel() *live.Hub {
 	g.mu.Lock()
 	defer g.mu.Unlock()
