@@ -46,6 +46,9 @@ func TestWalkMedia(t *testing.T) {
 	w.until("the first picture", lightboxShows+` === "garden.png"`)
 	w.accessible("the lightbox")
 	w.picture("lightbox")
+	if !asks[bool](w, `[...document.querySelectorAll(".picture, .lightbox img")].every((img) => getComputedStyle(img).backgroundColor === "rgb(255, 255, 255)")`) {
+		t.Error("a drawing on nothing cannot be seen in the dark")
+	}
 	w.press(kb.ArrowRight)
 	w.until("the second picture", lightboxShows+` === "wall.png"`)
 	w.press(kb.ArrowRight)

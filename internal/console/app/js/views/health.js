@@ -76,7 +76,7 @@ const found = (f) => html`${f.since && `${t("For {0}:", since(f.since))} `}<${Sa
 function named(name) {
   /** @type {Record<string, string>} */
   const names = {
-    exec: t("Commands"), drawing: t("Pictures"), hearing: t("Voice messages"), speaking: t("Spoken answers"), skills: t("Skills"), web_search: t("Web search"), mcp: t("Tools of servers"), pdf: t("PDFs"),
+    exec: t("Commands"), drawing: t("Pictures"), hearing: t("Voice messages"), speaking: t("Spoken answers"), skills: t("Skills"), web_search: t("Web search"), mcp: t("Tools of servers"), pdf: t("PDFs"), send_message: t("Messages to other chats"), delegate: t("Helpers"),
   };
   return name.startsWith("mcp ") ? t("Tools of {0}", name.slice(4)) : names[name] ?? name;
 }
