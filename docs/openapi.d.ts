@@ -680,7 +680,7 @@ export interface Message {
   model?: string;
   /** Name is the sender's display name (user) or the tool's name (tool). */
   name?: string;
-  /** Origins are whose words it has beside the sender's: model, memory, others, web, file, mcp:NAME, hook:NAME or skill:NAME@HASH. */
+  /** Origins are whose words it has beside the sender's: model, memory, others, web, file, mcp:NAME, hook:NAME or skill:NAME@HASH; and history or sent, if it copies what the conversation has. */
   origins?: (string)[];
   /** ReplacedBy is the seq of the note that replaced the message: people see both, the model neither. The new text is the next message of a person after the note. */
   replaced_by?: number;

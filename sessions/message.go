@@ -18,15 +18,6 @@ const (
 	RoleTool      Role = "tool"
 )
 
-// HistoryTool is the name of the tool that searches its own conversation. No
-// search finds its results: see engine.Store.SearchAll.
-const HistoryTool = "search_history"
-
-// AttachmentTool is the name of the tool that reads files sent in its own
-// conversation. Its results and those of HistoryTool are copies of messages, so an
-// erasure of anybody's messages in that conversation erases them, too.
-const AttachmentTool = "read_attachment"
-
 // ToolCall is one call that the model asked for.
 type ToolCall struct {
 	ID   string `json:"id"`

@@ -12,12 +12,17 @@ import (
 // shown to a model.
 type Origin = channels.Origin
 
-// The origins. The first three are trusted as far as the person who asks is, and taint
+// The origins. Those before others are trusted as far as the person who asks is, and taint
 // nothing.
 const (
 	OriginPerson Origin = "person" // the speaker's own words
 	OriginModel  Origin = "model"  // what the model wrote, or Dragoman itself
 	OriginMemory Origin = "memory" // a remembered fact; whose words it was is beside it
+	// What is copied from the conversation itself: messages that were found in it, and a file
+	// that was sent in it. Whose words these are is beside it: see [Message.IsCopy].
+	OriginHistory Origin = "history"
+	OriginSent    Origin = "sent"
+
 	OriginOthers Origin = "others" // other members of the chat, forwarded, quoted, imported
 	OriginWeb    Origin = "web"
 	OriginFile   Origin = channels.OriginFile
@@ -48,6 +53,9 @@ type Taint struct {
 // plainOrigins are the origins with a bit, in the order of List.
 var plainOrigins = [...]Origin{OriginOthers, OriginWeb, OriginFile}
 
+// trustedOrigins taint nothing.
+var trustedOrigins = [...]Origin{"", OriginPerson, OriginModel, OriginMemory, OriginHistory, OriginSent}
+
 // TaintOf is the taint of these origins.
 func TaintOf(origins ...Origin) (t Taint) {
 	t.Add(origins...)
@@ -57,7 +65,7 @@ func TaintOf(origins ...Origin) (t Taint) {
 // Add adds origins to t.
 func (t *Taint) Add(origins ...Origin) {
 	for _, o := range origins {
-		if o == OriginPerson || o == OriginModel || o == OriginMemory || o == "" {
+		if slices.Contains(trustedOrigins[:], o) {
 			continue
 		}
 		if bit := slices.Index(plainOrigins[:], o); bit >= 0 {
@@ -125,22 +133,4 @@ func (t Taint) List() (origins []Origin) {
 		}
 	}
 	return append(origins, t.named...)
-}
-
-// formerOrigins are whose words the results of tools are in transcripts of versions that
-// stored no origins.
-var formerOrigins = map[string]Origin{
-	"web_fetch": OriginWeb, "read_file": OriginFile, "list_dir": OriginFile, AttachmentTool: OriginFile,
-	"time": OriginModel, "write_file": OriginModel, "remember": OriginModel, "forget": OriginModel, "recall": OriginMemory,
-}
-
-// formerOrigin is whose words the result of the tool called name is, if nothing says so.
-func formerOrigin(name string) Origin {
-	if o, known := formerOrigins[name]; known {
-		return o
-	}
-	if server, _, borrowed := strings.Cut(name, "__"); borrowed {
-		return OriginMCP(server)
-	}
-	return OriginOthers
 }

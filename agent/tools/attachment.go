@@ -55,12 +55,13 @@ var _ = builtin(func(n Needs) agent.Tool { return ReadAttachment(n.Attachments, 
 func ReadAttachment(files Attachments, documents Documents) agent.Tool {
 	r := &attachmentReader{files, documents}
 	return newReader(agent.Spec{
-		Name:        sessions.AttachmentTool,
+		Name:        "read_attachment",
 		Description: "Read a text, PDF, office document or book that was sent in this conversation, in pages.",
-		Origin:      sessions.OriginFile,
+		Origin:      sessions.OriginSent,
 		Keep:        30,
 		Chat:        true,
 	}, func(ctx context.Context, c agent.Call, args attachmentArgs) (string, error) {
+		c.Mark(sessions.OriginFile) // the file's name in a refusal is somebody's words, too
 		return r.page(ctx, c.Key, args.File, int64(args.Offset), args.Limit.clamp(filePage, filePage))
 	})
 }

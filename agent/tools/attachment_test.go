@@ -3,6 +3,7 @@ package tools_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,9 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/tools"
 	"dragoman/channels"
+	"dragoman/sessions"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // sent are files by their conversation's key and last name, as media.Store finds
@@ -101,6 +105,19 @@ func TestReadAttachment(t *testing.T) {
 	refuse(t, read, m{"file": "notes.txt", "offset": -1}, "negative")
 	refuse(t, read, m{}, "the file is empty")
 	refuse(t, read, m{"file": strings.Repeat("x", 600)}, "has 600 bytes")
+}
+
+// Whose words a result is: a file's, also where it is refused, because its name is one's who sent
+// it; and a copy of what the conversation has.
+func TestReadAttachmentIsAFile(t *testing.T) {
+	read := tools.ReadAttachment(sent{"telegram:7 a.txt": "words"}, paper{})
+	for _, file := range []string{"a.txt", "b.txt"} {
+		var found sessions.Taint
+		_, err := read.Run(t.Context(), agent.Call{Key: channels.MustKey("telegram:7"), Args: json.RawMessage(`{"file":"` + file + `"}`), Found: &found})
+		if diff := cmp.Diff([]sessions.Origin{sessions.OriginFile}, found.List()); diff != "" || read.Spec().Origin != sessions.OriginSent {
+			t.Errorf("%s, %v: the result is of %q, %s", file, err, read.Spec().Origin, diff)
+		}
+	}
 }
 
 // A file that is not text is refused with its type and what to do, whatever its name.

@@ -19,7 +19,7 @@ func TestEffectsAreDeclared(t *testing.T) {
 	}
 	origins := map[string]sessions.Origin{
 		"web_fetch": sessions.OriginWeb, "read_file": sessions.OriginFile, "list_dir": sessions.OriginFile,
-		sessions.AttachmentTool: sessions.OriginFile, "recall": sessions.OriginMemory,
+		"read_attachment": sessions.OriginSent, "search_history": sessions.OriginHistory, "recall": sessions.OriginMemory,
 		"exec": sessions.OriginFile, "list_commands": sessions.OriginFile, "web_search": sessions.OriginWeb,
 	}
 	for _, tool := range all(t) {

@@ -236,9 +236,9 @@ var _ = builtin(func(n Needs) agent.Tool { return SearchHistory(n.Archive) })
 // more matches there are and how to read them.
 func SearchHistory(s Searcher) agent.Tool {
 	return newReader(agent.Spec{
-		Name:        sessions.HistoryTool,
+		Name:        "search_history",
 		Description: "Search everything that was ever said in this conversation, also what is no longer in view.",
-		Origin:      sessions.OriginModel, // and what is marked below
+		Origin:      sessions.OriginHistory, // and what is marked below
 		Keep:        40,
 		Chat:        true,
 		Finds:       true,

@@ -168,7 +168,8 @@ type Message struct {
 	// mcp, hook:NAME, others, or reply: whoever Name is wrote it into the talk of others.
 	Via string `json:"via,omitempty"`
 	// Origins are whose words it has beside the sender's: model, memory, others, web, file,
-	// mcp:NAME, hook:NAME or skill:NAME@HASH.
+	// mcp:NAME, hook:NAME or skill:NAME@HASH; and history or sent, if it copies what the
+	// conversation has.
 	Origins []sessions.Origin `json:"origins,omitempty"`
 	// Synthetic marks a note that neither a person nor a model wrote.
 	Synthetic bool `json:"synthetic,omitempty"`

@@ -336,7 +336,7 @@ func (x *eraser) eraseMessages(c *chat, ids []string) {
 			m.Extra = nil
 			m.Attached = nil
 			erased = append(erased, m)
-		case m.Role == sessions.RoleTool && (m.Name == sessions.HistoryTool || m.Name == sessions.AttachmentTool):
+		case m.IsCopy():
 			m = rules.Clone(m)
 			m.Content = erasedText
 			m.Extra = nil

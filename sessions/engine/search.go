@@ -65,7 +65,7 @@ func (v *view) loaded(list []sessions.Found) (found []sessions.Found) {
 }
 
 // SearchAll finds messages by words in their content: those with the most words of
-// the query first, ties by time, the latest first. It skips results of HistoryTool.
+// the query first, ties by time, the latest first. It skips what IsFound reports.
 // If the different words of a message exceed one mebibyte together, only the first
 // mebibyte is searched.
 func (s *Store) SearchAll(ctx context.Context, search sessions.Search) ([]sessions.Found, error) {

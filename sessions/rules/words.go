@@ -87,11 +87,8 @@ func Searchable(content string) iter.Seq[string] {
 	}
 }
 
-// Searched reports whether a search can find m. It does not find the results of the tool
-// that searches the conversation, because these copies would soon outrank the messages.
-func Searched(m sessions.Message) bool {
-	return m.Role != sessions.RoleTool || m.Name != sessions.HistoryTool
-}
+// Searched reports whether a search can find m.
+func Searched(m sessions.Message) bool { return !m.IsFound() }
 
 // Begins reports whether w, a word of a query, matches all words that begin with it.
 // In Korean, particles like "of" are appended to a word, so a plain word is rare.

@@ -154,16 +154,29 @@ func erasesOnTwoNetworks(t *testing.T, r *rig) {
 // erasesCopies: results of searching and reading are copies of messages, even of
 // messages in an earlier generation.
 func erasesCopies(t *testing.T, r *rig) {
+	copies(t, r, map[string][]sessions.Origin{
+		"find": {sessions.OriginHistory, sessions.OriginOthers}, "read": {sessions.OriginSent, sessions.OriginFile}, "time": {sessions.OriginModel},
+	}, "find", "read")
+}
+
+// erasesFormerCopies: the same where only the names of the tools say so.
+func erasesFormerCopies(t *testing.T, r *rig) {
+	copies(t, r, nil, "search_history", "read_attachment")
+}
+
+// copies is erasesCopies for tools that find and read, with their origins.
+func copies(t *testing.T, r *rig, origins map[string][]sessions.Origin, finds, reads string) {
+	t.Helper()
 	result := func(tool, call, text string) sessions.Message {
-		return sessions.Message{Role: sessions.RoleTool, Name: tool, ToolCallID: call, Content: text}
+		return sessions.Message{Role: sessions.RoleTool, Name: tool, ToolCallID: call, Content: text, Origins: origins[tool]}
 	}
 	calls := assistant("")
-	for i, tool := range []string{sessions.HistoryTool, sessions.AttachmentTool, "time"} {
+	for i, tool := range []string{finds, reads, "time"} {
 		calls.ToolCalls = append(calls.ToolCalls, sessions.ToolCall{ID: fmt.Sprint("c", i), Name: tool, Arguments: "{}"})
 	}
 	group := []sessions.Message{
-		calls, result(sessions.HistoryTool, "c0", "[message 1] my needle"),
-		result(sessions.AttachmentTool, "c1", "all of the needle"), result("time", "c2", "noon"),
+		calls, result(finds, "c0", "[message 1] my needle"),
+		result(reads, "c1", "all of the needle"), result("time", "c2", "noon"),
 	}
 	for _, k := range []string{"x:1", "x:2"} {
 		if k == "x:1" {
@@ -184,7 +197,7 @@ func erasesCopies(t *testing.T, r *rig) {
 		t.Errorf("the transcript of another chat = %q, want it as it was", r.transcript(t, "x:2"))
 	}
 	ms, err := r.Messages(t.Context(), key("x:1"), 3, 9)
-	if err != nil || len(ms) != 3 || ms[0].Name != sessions.HistoryTool || ms[0].ToolCallID != "c0" {
+	if err != nil || len(ms) != 3 || ms[0].Name != finds || ms[0].ToolCallID != "c0" {
 		t.Errorf("Messages = %+v, %v, want results that still answer their calls", ms, err)
 	}
 }

@@ -24,6 +24,7 @@ var lifetimeTests = map[string]func(*testing.T, *rig){
 	"Erase/AConversation":               erases,
 	"Erase/WhileItIsSummarised":         erasesWhileSummarised,
 	"Erase/Copies":                      erasesCopies,
+	"Erase/FormerCopies":                erasesFormerCopies,
 	"Erase/APersonInAConversation":      erasesPerson,
 	"Erase/APersonOnTwoNetworks":        erasesOnTwoNetworks,
 	"Erase/Case52AnErasedUpdateIsKnown": erasedOnce,

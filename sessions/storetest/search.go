@@ -49,14 +49,21 @@ func foundIn(t *testing.T, r *rig, query string, limit int) []int64 {
 }
 
 var searchTests = map[string]func(*testing.T, *rig){
-	// Results of a search are copies, which the next search must not find.
+	// Results of a search are copies, which the next search must not find. Of former versions
+	// only the name of the tool says so.
 	"Search/NotWhatASearchFound": func(t *testing.T, r *rig) {
 		r.say(t, "x:1", "0", user("CompanyB wants a price of 129.50"))
 		for i := range 10 {
-			call := sessions.ToolCall{ID: number("c", i), Name: sessions.HistoryTool, Arguments: `{"query":"CompanyB price"}`}
+			name := "find"
+			origins := []sessions.Origin{sessions.OriginHistory, sessions.OriginOthers}
+			if i%2 == 0 {
+				name = "search_history"
+				origins = nil
+			}
+			call := sessions.ToolCall{ID: number("c", i), Name: name, Arguments: `{"query":"CompanyB price"}`}
 			asks := assistant("")
 			asks.ToolCalls = []sessions.ToolCall{call}
-			result := sessions.Message{Role: sessions.RoleTool, Name: sessions.HistoryTool, ToolCallID: call.ID, Content: "[message 1] CompanyB wants a price of 129.50"}
+			result := sessions.Message{Role: sessions.RoleTool, Name: name, ToolCallID: call.ID, Content: "[message 1] CompanyB wants a price of 129.50", Origins: origins}
 			other := sessions.Message{Role: sessions.RoleTool, Name: "read_file", ToolCallID: call.ID, Content: "a file"}
 			r.say(t, "x:1", number("q", i), user("how much was it?"), asks, result, other, assistant("It was 129.50"))
 		}
