@@ -102,7 +102,7 @@ test-page:
 bench-page:
 	@.ci/need chromium npm
 	@.ci/npm page
-	DRAGOMAN_BENCH=1 DRAGOMAN_PAGE=$(CURDIR)/.cache/page go test -count=1 -v -timeout 20m -run '^(TestWalkMany|TestBenchFirstPaint|TestBenchDelta|TestBenchTab)$$' ./internal/story
+	DRAGOMAN_BENCH=1 DRAGOMAN_PAGE=$(CURDIR)/.cache/page go test -count=1 -v -parallel 1 -timeout 20m -run '^(TestWalkMany|TestBenchFirstPaint|TestBenchDelta|TestBenchTab)$$' ./internal/story
 
 ## pictures: make the pictures of the page in docs/images
 pictures:
