@@ -56,7 +56,7 @@ export function Chat({ of: key, at, details, hidden }) {
   const growing = entries.some((e) => e.growing);
   const scroll = useScroll(talk?.loaded ?? false, entries.at(-1)?.id ?? "", Boolean(talk?.later));
   useEffect(() => { if (scroll.atEnd.current) trim(key); }, [talk?.messages.length]);
-  const them = head.group ? t("The group") : writerOf(talk) ?? titleOf(head);
+  const them = head.group ? t("the group") : writerOf(talk) ?? titleOf(head);
   const end = () => (talk?.later ? toNewest(key).then(scroll.toEnd) : scroll.toEnd());
   const Frame = hidden ? "section" : "main";
   if (isClosed(row)) return html`<${Frame} class="chat" id=${hidden ? null : "main"} tabindex="-1" aria-label=${titleOf(head)}><${ChatHead} of=${head} growing=${false} details=${details} /><div class="scroll"><${Closed} /></div><//>`;
