@@ -11,6 +11,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/internal/actions"
+	"dragoman/internal/testkit"
 	"dragoman/sessions"
 )
 
@@ -106,6 +107,9 @@ func TestAStoreThatFails(t *testing.T) {
 
 // Old records make room for new ones.
 func TestManyRecords(t *testing.T) {
+	if testkit.Race {
+		t.Skip("one question after the other: nothing races, and it would take minutes")
+	}
 	w := newWorld(t)
 	for i := range 210 {
 		w.turn.ID = fmt.Sprint("telegram:42#", i)
