@@ -229,16 +229,18 @@ func (a *Agent) usualRights() (r rights) {
 	return r
 }
 
+// setFrame sets what each request of the turn has beside its messages, and the tokens that this
+// takes.
 func (r *run) setFrame() {
 	h := &r.t.History
 	if r.in != nil {
 		b := r.a.newBeginning(r.kit, r.a.able(r.model.Name()), "", r.rights())
 		r.frame = window.NewFrame(b.prompt, "", nil, r.a.Compaction().Render)
 		r.offer = b.offer
-		r.fit.fixed = r.offer.tokens + r.frame.Tokens(r.a.opts.Count)
-		return
+	} else {
+		r.frame, r.offer = r.a.frameFor(r.kit, r.model.Name(), h, r.t.System, h.Summary, r.rights())
+		r.fit.known = r.a.opts.Count(r.t.Known)
 	}
-	r.frame, r.offer = r.a.frameFor(r.kit, r.model.Name(), h, r.t.System, h.Summary, r.rights())
 	r.fit.fixed = r.offer.tokens + r.frame.Tokens(r.a.opts.Count)
-	r.fit.known = r.a.opts.Count(r.t.Known)
+	r.fit.notice = r.a.messageTokens([]sessions.Message{r.omission(mostOmitted)})
 }

@@ -19,8 +19,9 @@ import (
 // what was done to make them fit.
 type fitting struct {
 	// fixed is how many tokens every request takes besides its messages. known is how many
-	// Turn.Known takes, which is one of the messages.
-	fixed, known int
+	// Turn.Known takes, which is one of the messages, and notice how many the one about
+	// messages that are left out takes at most.
+	fixed, known, notice int
 	// maxTokens, if not 0, limits the tokens of a request's messages, because the
 	// server refused more.
 	maxTokens int
@@ -107,11 +108,7 @@ type lack struct{ all, silent int }
 func (r *run) withLead(view []sessions.Message, left int) []sessions.Message {
 	lead := r.frame.Lead
 	if left > 0 {
-		hint := ""
-		if name := r.offer.finder(); name != "" {
-			hint = " The tool " + name + " finds them."
-		}
-		lead = append(slices.Clip(lead), window.OmissionNotice(left, hint))
+		lead = append(slices.Clip(lead), r.omission(left))
 	}
 	if len(lead) == 0 {
 		return view
@@ -119,8 +116,17 @@ func (r *run) withLead(view []sessions.Message, left int) []sessions.Message {
 	return slices.Concat(lead, view)
 }
 
-// omissionTokens is about the size of window.OmissionNotice.
-const omissionTokens = 40
+// omission is the notice that so many messages are left out.
+func (r *run) omission(left int) sessions.Message {
+	hint := ""
+	if name := r.offer.finder(); name != "" {
+		hint = " The tool " + name + " finds them."
+	}
+	return window.OmissionNotice(left, hint)
+}
+
+// mostOmitted is more messages than any request leaves out.
+const mostOmitted = 9_999_999
 
 // view returns the conversation, repaired and pruned, how many of its newest user
 // messages the turn answers, and how many messages of failed calls it leaves out on
@@ -163,7 +169,7 @@ func (r *run) view(final bool) (msgs []sessions.Message, users, failed int) {
 func (r *run) budget() int { return r.budgetIn(r.a.usableWindow(r.model.Name())) }
 
 func (r *run) budgetIn(size int) int {
-	n := r.a.room(r.model.Name(), size-window.Reserve(size, r.a.opts.MaxTokens)) - r.fit.fixed - r.fit.known - omissionTokens
+	n := r.a.room(r.model.Name(), size-window.Reserve(size, r.a.opts.MaxTokens)) - r.fit.fixed - r.fit.known - r.fit.notice
 	n = max(n, size/8)
 	if r.fit.maxTokens > 0 {
 		n = min(n, r.fit.maxTokens)
