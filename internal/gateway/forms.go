@@ -10,6 +10,7 @@ import (
 	"dragoman/channels"
 	"dragoman/internal/actions"
 	"dragoman/internal/forms"
+	"dragoman/internal/people"
 	"dragoman/sessions"
 )
 
@@ -25,6 +26,20 @@ func identities(m channels.Inbound) (list []string) {
 	return list
 }
 
+// answerers are the identities under which the author of m answers a server; none: nobody can.
+// Whoever runs Dragoman has another one in "dragoman ask" than where they write.
+func (g *Gateway) answerers(m channels.Inbound) []string {
+	who := identities(m)
+	dir := g.opts.People
+	switch {
+	case dir.IsOperatorsRoom(m.Key), m.Private && m.Key == dir.OperatorChat():
+		return append(who, people.OperatorID)
+	case m.Sender.ID() == people.OperatorID && !slices.Contains(dir.Rooms(), m.Key.Channel()):
+		return nil // in the chat of others, who did not ask
+	}
+	return who
+}
+
 // asker puts the forms of r's calls to whoever asked; nil: nobody is there.
 func (r *run) asker() agent.Asker {
 	if r.g.opts.Forms == nil || r.job != nil {
@@ -32,7 +47,7 @@ func (r *run) asker() agent.Asker {
 	}
 	newest := r.newest()
 	return r.g.opts.Forms.Asker(forms.Turn{
-		Chat: r.claim.Key, Item: r.item(), Who: identities(newest), Name: newest.Sender.Name, Private: newest.Private,
+		Chat: r.claim.Key, Item: r.item(), Who: r.g.answerers(newest), Name: newest.Sender.Name, Private: newest.Private,
 	})
 }
 
@@ -89,7 +104,7 @@ func (g *Gateway) takeForm(ctx context.Context, m channels.Inbound) (taken bool,
 		isCommand && !forms.IsCancel(m.Text), !m.Private && !m.Addressed:
 		return false, nil
 	}
-	who := identities(m)
+	who := g.answerers(m)
 	w, again, err := g.opts.Forms.Concerns(ctx, m.Key, who, m.ID)
 	if err != nil || w == nil && !again {
 		return false, err
