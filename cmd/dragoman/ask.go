@@ -50,7 +50,11 @@ func (k *askCmd) Run(e *env, c *cli) error {
 	}
 	id := cmp.Or(k.ID, rand.Text())
 	return e.withAdmin(c, func(ctx context.Context, a *api.Client) error {
-		got, err := api.PutQuestion.Call(ctx, a, api.Question{Key: to, ID: id, Text: text, Model: k.Model, Wait: k.Wait.String()})
+		var got api.Asked
+		err := e.whileWaiting(ctx, c, a, to, func() (err error) {
+			got, err = api.PutQuestion.Call(ctx, a, api.Question{Key: to, ID: id, Text: text, Model: k.Model, Wait: k.Wait.String()})
+			return err
+		})
 		switch {
 		case errors.Is(err, api.ErrNoDaemon):
 			return fmt.Errorf("%w: start it with %s, or use %s", err, e.startHint(c), e.command("chat"))
