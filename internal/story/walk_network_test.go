@@ -31,6 +31,7 @@ const (
 	unavailable  = "Failed to load resource: the server responded with a status of 503 (Service Unavailable)"
 	unreachable  = "Failed to load resource: net::ERR_CONNECTION_REFUSED"
 	broken       = "Failed to load resource: net::ERR_INCOMPLETE_CHUNKED_ENCODING" // while the stream of events was read
+	reset        = "Failed to load resource: net::ERR_CONNECTION_RESET"            // while a request was answered
 	disconnected = "Failed to load resource: net::ERR_INTERNET_DISCONNECTED"
 )
 

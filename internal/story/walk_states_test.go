@@ -202,7 +202,7 @@ func TestWalkRestart(t *testing.T) {
 		if i > 0 {
 			o.tab = newTab(t, first.ctx, first.site)
 		}
-		o.tab.expect(unreachable, broken)
+		o.tab.expect(unreachable, broken, reset)
 		o.tab.open(o.path)
 		if o.field != "" {
 			o.tab.typesInto(o.role, o.field, o.text)
