@@ -22,9 +22,9 @@ STORE ?= sqlite
 # The packages whose tests take minutes. make test begins with them: at its end one of them
 # alone would wait for its timers on one of the cores.
 SLOWEST := ./sessions/postgres ./internal/story ./cmd/dragoman ./internal/crash ./sessions/file ./sessions/sqlite
-# The packages that start a built program and watch it from outside. The race detector would
-# watch those who watch.
-OUTSIDE := internal/story|internal/crash
+# The packages that start a built program and watch it from outside, or read the sources. The
+# race detector would watch those who watch.
+OUTSIDE := internal/story|internal/crash|internal/bench|internal/archtest|internal/plain
 # How long make test-cluster disturbs its nodes, and the seed of its schedule ("": another each time).
 CLUSTER ?= 10m
 SEED ?=
