@@ -91,6 +91,7 @@ func livedIn(t *testing.T, p plan) *daemon {
 	h := newHouse(t, p)
 	d := h.start()
 	h.tell(ann, "How does a sundial work?")
+	h.until("the first answer", func() bool { return len(finished(h.api.FromBot(ann.ID))) > 0 }) // else both are one turn, which does not fail
 	h.tell(ann, "there is no key")
 	h.tell(bob, "Good morning. "+strings.Repeat("This is a long message that somebody wrote on a train. ", 20))
 	h.said(bob.ID, 1)
