@@ -88,8 +88,8 @@ type Options struct {
 	// change, must not change one that it has returned, and must be safe for concurrent
 	// use. Nil: there are none.
 	More func(ctx context.Context) []Tool
-	// Missing says to the model, after the input of a turn, which of such tools it lacks now;
-	// "" if none. Nil: it is not told.
+	// Missing lists for the model the servers whose tools it lacks now, with why; "" if it lacks
+	// none. It is told after the input of a turn, when the list has changed. Nil: it is not told.
 	Missing func(ctx context.Context) string
 	// Index, if not nil, decides which tools requests describe.
 	Index Index

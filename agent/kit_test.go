@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,9 +60,9 @@ func TestWrongToolsAreLeftOut(t *testing.T) {
 // keeps the messages gets no note among them.
 func TestMissingTools(t *testing.T) {
 	m := newScript(t, call("c1 time {}"), say("one"), say("two"), say("three"))
-	a := newAgent(t, m, agent.Options{Missing: func(context.Context) string { return "[files cannot be used]" }}, newCounter("time"))
+	a := newAgent(t, m, agent.Options{Missing: func(context.Context) string { return "files (gone)" }}, newCounter("time"))
 	res := run(t, a, turnOf("go"))
-	if len(res.Messages) != 5 || res.Messages[1].Content != "[files cannot be used]" || !res.Messages[1].Synthetic {
+	if len(res.Messages) != 5 || !strings.Contains(res.Messages[1].Content, "cannot be used now: files (gone).") || !res.Messages[1].Synthetic {
 		t.Errorf("the turn's messages are %+v", res.Messages)
 	}
 	again := turnOf("go")
@@ -73,5 +74,39 @@ func TestMissingTools(t *testing.T) {
 	theirs.Given = &agent.Given{}
 	if res := run(t, a, theirs); len(res.Messages) != 2 {
 		t.Errorf("with a caller who keeps them they are %+v", res.Messages)
+	}
+}
+
+// In one conversation it is told when that changes, and not with each turn. A person who writes
+// the same words changes nothing.
+func TestMissingToolsAgain(t *testing.T) {
+	missing := ""
+	m := newScript(t, say("done"))
+	a := newAgent(t, m, agent.Options{Missing: func(context.Context) string { return missing }}, newCounter("time"))
+	var history []sessions.Message
+	for _, step := range []struct{ missing, want string }{
+		{"", ""},
+		{"files (port 4711 is closed)", "[The tools of these servers cannot be used now: files (port 4711 is closed)."},
+		{"files (port 4712 is closed)", ""},
+		{"files (port 4713 is closed)", ""},
+		{"files (it wants a login)", "[The tools of these servers cannot be used now: files (it wants a login)."},
+		{"", "[The tools of all servers can be used again.]"},
+		{"", ""},
+		{"files (it wants a login)", "[The tools of these servers cannot be used now: files (it wants a login)."},
+	} {
+		missing = step.missing
+		turn := turnOf("[The tools of all servers can be used again.]")
+		turn.History.Messages = slices.Clone(history)
+		res := run(t, a, turn)
+		notes := ""
+		for _, m := range res.Messages {
+			if m.Synthetic {
+				notes += m.Content
+			}
+		}
+		if !strings.HasPrefix(notes, step.want) || step.want == "" && notes != "" {
+			t.Errorf("while %q is missing it is told %q, want %q", step.missing, notes, step.want)
+		}
+		history = append(history, res.Messages...)
 	}
 }

@@ -371,19 +371,6 @@ func (r *run) addNote(ctx context.Context, text string) error {
 	return r.appendStep(ctx, sessions.Step{Kind: sessions.StepNote, Message: &m})
 }
 
-// tellMissing tells the model in a new turn which tools it lacks. A caller who keeps the
-// messages would keep the note, too, and is told nothing.
-func (r *run) tellMissing(ctx context.Context) error {
-	if r.a.opts.Missing == nil || len(r.t.Steps) > 0 || r.t.Given != nil {
-		return nil
-	}
-	note := r.a.opts.Missing(ctx)
-	if note == "" {
-		return nil
-	}
-	return r.addNote(ctx, note)
-}
-
 // steer appends messages that arrived while the turn ran. The caller has journaled
 // them.
 func (r *run) steer(ctx context.Context) error {

@@ -75,8 +75,7 @@ func (d *Daemon) sources() (list []toolbox.Source) {
 	return list
 }
 
-// missingTools says to the model which servers' tools it lacks in a turn that begins; "" if
-// none.
+// missingTools lists the servers whose tools the model lacks, with why; "" if none.
 func (d *Daemon) missingTools(ctx context.Context) string {
 	if d.mcp == nil {
 		return ""
@@ -85,10 +84,7 @@ func (d *Daemon) missingTools(ctx context.Context) string {
 	for _, m := range d.mcp.Missing(ctx) {
 		said = append(said, m.Server+" ("+m.Why+")")
 	}
-	if len(said) == 0 {
-		return ""
-	}
-	return "[The tools of these servers cannot be used in this turn: " + strings.Join(said, "; ") + ". If the person wants something of them, say so.]"
+	return strings.Join(said, "; ")
 }
 
 var _ = feature(func(cfg *config.Config, d *Daemon) (list []api.Feature) {

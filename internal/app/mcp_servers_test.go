@@ -99,7 +99,7 @@ func TestAServerThatDoesNotWork(t *testing.T) {
 	if got := r.ask(r.page(""), "hello"); got != "Hello." {
 		t.Errorf("the answer is %q", got)
 	}
-	if got := lastOf(model); !strings.Contains(got, "[The tools of these servers cannot be used in this turn: broken (") {
+	if got := lastOf(model); !strings.Contains(got, "[The tools of these servers cannot be used now: broken (") {
 		t.Errorf("the model read %q", got)
 	}
 	r.until("health to say so", func() bool {
@@ -110,6 +110,17 @@ func TestAServerThatDoesNotWork(t *testing.T) {
 		}
 		return false
 	})
+	// It stays so, and the conversation has been told.
+	var notes [2]int
+	for n := range notes {
+		model.Next(agenttest.TextReply("Yes."))
+		r.ask(r.page(""), fmt.Sprintf("again %d", n))
+		all := model.Requests()
+		notes[n] = strings.Count(string(all[len(all)-1].Body), "cannot be used now: broken (")
+	}
+	if notes[0] == 0 || notes[1] != notes[0] {
+		t.Errorf("the model read %d times, and then %d times, that it is missing", notes[0], notes[1])
+	}
 }
 
 // Where agent.tools has none of its tools, a server is not started.

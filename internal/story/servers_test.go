@@ -102,7 +102,7 @@ func TestToolServers(t *testing.T) {
 		toolServer("rug", mcptest.Command("rug", later)),
 		fmt.Sprintf("    web: {url: %q, effects: {add: read}}\n", web.URL))
 	d := h.start()
-	if first := h.asks(ann, "hello"); !strings.Contains(first, "cannot be used in this turn: aaa (") {
+	if first := h.asks(ann, "hello"); !strings.Contains(first, "cannot be used now: aaa (") {
 		t.Errorf("the first answer is %q, want that it says what is missing", first)
 	}
 	for _, tool := range []string{"good__echo", "hang__work", "rug__work", "web__add"} {
