@@ -128,21 +128,20 @@ func (k *mcpAcceptCmd) Run(e *env, c *cli) error {
 		if r.Why != "" {
 			return fmt.Errorf("%s cannot be used: %s", k.Server, sessions.Printable(r.Why))
 		}
-		changes := 0
 		for _, t := range r.Tools {
 			if t.Change != "" {
-				changes++
 				e.sayChange(t)
 			}
 		}
 		for _, odd := range r.Odd {
 			e.say("%s", sessions.Printable(odd))
 		}
-		if changes == 0 && len(r.Odd) == 0 {
+		question := whetherToAccept(r)
+		if question == "" {
 			e.say("Nothing has changed: %s accepted.", count(len(r.Tools), "tool is", "tools are"))
 			return nil
 		}
-		if err := e.confirm(k.Yes, "Shall the model be offered what "+k.Server+" lists now?"); err != nil {
+		if err := e.confirm(k.Yes, question); err != nil {
 			return err
 		}
 		if err := api.AcceptTools.Call(ctx, a, api.AcceptedTools{Name: k.Server, Digest: r.Digest}); err != nil {
@@ -151,6 +150,22 @@ func (k *mcpAcceptCmd) Run(e *env, c *cli) error {
 		e.say("%s: %s accepted.", k.Server, count(len(r.Tools), "tool is", "tools are"))
 		return nil
 	})
+}
+
+// whetherToAccept asks what to do about a report; "" if there is nothing to accept.
+func whetherToAccept(r api.ToolReport) string {
+	changes := map[string]bool{}
+	for _, t := range r.Tools {
+		changes[t.Change] = true
+	}
+	delete(changes, "")
+	switch {
+	case len(changes) == 0 && len(r.Odd) == 0:
+		return ""
+	case len(changes) == 1 && changes["unread"]: // they are offered already
+		return "Shall what " + r.Server + " says here count as your own words, so that people are asked less often?"
+	}
+	return "Shall the model be offered what " + r.Server + " lists now?"
 }
 
 // sayChange shows a tool before and after, line by line: what was taken away with "-", what

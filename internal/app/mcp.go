@@ -105,10 +105,18 @@ var _ = feature(func(cfg *config.Config, d *Daemon) (list []api.Feature) {
 	return list
 })
 
+// toolCount is so many tools, in words.
+func toolCount(n int) string {
+	if n == 1 {
+		return "1 tool"
+	}
+	return fmt.Sprintf("%d tools", n)
+}
+
 // serverFeature says how a server is, and what is wrong with it.
 func (d *Daemon) serverFeature(s mcp.Status) api.Feature {
 	f := api.Feature{Name: "mcp " + s.Server, State: api.FeatureOn}
-	said := []string{fmt.Sprintf("%s, %d tools", s.State, s.Tools)}
+	said := []string{fmt.Sprintf("%s, %s", s.State, toolCount(s.Tools))}
 	if s.Since.IsZero() {
 		said = []string{string(s.State) + ", nothing was accepted yet"}
 	}
