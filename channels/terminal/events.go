@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -49,11 +50,17 @@ type toolLines struct {
 // showTool shows a line for each call of a tool. A preview's note may have shown the call
 // before.
 func (s *session) showTool(turn, name string) {
+	if s.isOver(turn) {
+		return
+	}
 	tools := s.toolsOf(turn)
 	note := name + " …"
 	tools.called[note]++
 	s.showCall(note, tools.called[note])
 }
+
+// isOver reports whether the answer of a turn is on the screen, so that news of it are late.
+func (s *session) isOver(turn string) bool { return turn != "" && turn == s.over }
 
 // showNote shows what a turn is doing. If that is a call of a tool, showTool may have shown
 // it before; calls on another node are only noted.
@@ -130,7 +137,7 @@ func (s *session) showItem(it live.Item) {
 }
 
 func (s *session) showPreview(turn, text, note string) {
-	if s.quiet {
+	if s.quiet || s.isOver(turn) {
 		return
 	}
 	if turn != s.turn {
@@ -202,6 +209,7 @@ func (s *session) checkAnswered(ctx context.Context) {
 		s.failed = errors.New("terminal: a message was not accepted")
 		s.current = message{}
 	case !items[at].Waiting:
+		s.over = cmp.Or(s.turn, s.tools.turn)
 		for _, it := range items[at:] {
 			s.showItem(it)
 		}

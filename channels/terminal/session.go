@@ -48,6 +48,7 @@ type session struct {
 	retryNotices io.Writer       // see ChatOptions.Waits
 	disconnected bool
 	turn         string // of the answer being shown
+	over         string // a turn whose answer was found in the feed: what is heard of it now is late
 	answer       string // as far as we know it
 	printed      string // the part of it on the screen
 	note         string // the last note shown for it
