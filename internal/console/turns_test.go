@@ -80,3 +80,32 @@ func TestWordsForPeople(t *testing.T) {
 		t.Errorf("they read %q, want %q", got, want)
 	}
 }
+
+// Of two readings of a conversation at a time, the one that began later is shown: answers
+// come in any order, and the older one does not know of the turn that has begun.
+func TestNewestReadingCounts(t *testing.T) {
+	v := visit(t)
+	got := js[string](v, `Promise.all([import("/app/js/talk.js"), import("/app/js/store.js")]).then(async ([talk, store]) => {
+		const key = "web:default";
+		store.change({ me: { home: key, person: "operator", identities: [] }, talks: { [key]: { messages: [], feed: [], approvals: [], dead: [], loaded: false, loading: false } } });
+		let go, reading = "";
+		const held = new Promise((done) => { go = done; });
+		const before = window.fetch;
+		window.fetch = async (address) => {
+			const turn = reading;
+			if (turn === "older") await held;
+			return new Response(JSON.stringify(String(address).includes("/running") ? { turn, messages: [] } : { data: [] }), { headers: { "Content-Type": "application/json" } });
+		};
+		reading = "older";
+		const older = talk.reload(key);
+		reading = "newer";
+		await talk.reload(key);
+		go();
+		await older;
+		window.fetch = before;
+		return store.now().talks[key].running.turn;
+	})`)
+	if got != "newer" {
+		t.Errorf("the %q reading is shown, want the newer one", got)
+	}
+}

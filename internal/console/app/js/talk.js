@@ -24,9 +24,15 @@ export async function openTalk(key) {
   await reload(key);
 }
 
-// reload reads the newest page again, and leaves the pages above it.
+let readings = 0;
+/** @type {Record<string, number>} */
+const newest = {}; // the last reading of a conversation that is shown
+
+// reload reads the newest page again, and leaves the pages above it. Of two readings at a
+// time, the one that began later counts.
 /** @param {string} key */
 export async function reload(key) {
+  const reading = ++readings;
   try {
     const met = known(key) || isRoom(key) ? undefined : await get(path`conversations/${key}`); // else all would be refused
     if (isClosed(met ?? known(key))) return changeTalk(key, { head: met ?? known(key), loaded: true });
@@ -38,8 +44,10 @@ export async function reload(key) {
       met ?? (known(key) && get(path`conversations/${key}`).catch(noConversation)),
     ]);
     const head = there || (messages.data.length === 0 && isRoom(key) ? undefined : await get(path`conversations/${key}`).catch(noConversation));
+    const dead = await givenUp(key, head);
     const talk = now().talks[key];
-    if (!talk) return;
+    if (!talk || reading < newest[key]) return;
+    newest[key] = reading;
     if (talk.later) { // an older place is shown, which stays
       changeTalk(key, { head, running, approvals: approvals.data, feed: merged(talk.feed, feed.data), problem: undefined });
       return;
@@ -51,7 +59,7 @@ export async function reload(key) {
     const kept = place.atEnd ? all.slice(-mostDrawn) : all;
     const cut = kept.length < all.length;
     changeTalk(key, {
-      head, running, approvals: approvals.data, dead: await givenUp(key, head), loaded: true, problem: undefined,
+      head, running, approvals: approvals.data, dead, loaded: true, problem: undefined,
       messages: kept,
       earlier: cut ? String(kept[0].seq) : joined ? talk.earlier : messages.next,
       feed: merged(cut ? talk.feed.filter((f) => Date.parse(f.at) >= Date.parse(kept[0].at)) : talk.feed, feed.data),
