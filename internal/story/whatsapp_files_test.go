@@ -57,12 +57,7 @@ func newestResults(r *agenttest.Request) (results []string) {
 // shown the picture itself and reads the document of a word processor, and what it sends
 // arrives as a file and as a picture with its answer.
 func TestWhatsAppFiles(t *testing.T) {
-	w := newWhatsAppAs(t, plan{options: agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return secretary }}})
-	p := seeing("")(w.house)
-	p.channels = "enabled: false\n  whatsapp:\n    type: whatsapp\n    allow: [\"" + w.ann.Number() + "\"]"
-	w.house.configure(p)
-	w.begin()
-	w.login()
+	w := newSeeingWhatsApp(t, secretary, "")
 	picture := aPicture(t)
 	if got, _ := w.tell(wasim.Note{Text: "what is this?", Media: &wasim.Media{Kind: wasim.Image, Mime: "image/png", Data: picture}}); got != "Here you are." {
 		t.Errorf("to a picture the bot says %q", got)

@@ -24,15 +24,23 @@ func (w *whatsapp) tell(n wasim.Note) (answer, id string) {
 	return w.ann.Texts()[before], id
 }
 
-// Whatever people send on WhatsApp reaches the model: pictures as pictures,
-// the rest as a line of text, captions, quotes and changes as what they are.
-func TestWhatsAppTalk(t *testing.T) {
-	w := newWhatsAppAs(t, plan{options: agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return librarian }}})
-	p := seeing("media: {max_bytes: 1MiB}")(w.house)
+// newSeeingWhatsApp is a house with a linked phone and a model that is shown pictures. more is
+// more of its configuration.
+func newSeeingWhatsApp(t *testing.T, model agenttest.Reply, more string) *whatsapp {
+	t.Helper()
+	w := newWhatsAppAs(t, plan{options: agenttest.Options{Reply: func(*agenttest.Request) agenttest.Reply { return model }}})
+	p := seeing(more)(w.house)
 	p.channels = "enabled: false\n  whatsapp:\n    type: whatsapp\n    allow: [\"" + w.ann.Number() + "\"]"
 	w.house.configure(p)
 	w.begin()
 	w.login()
+	return w
+}
+
+// Whatever people send on WhatsApp reaches the model: pictures as pictures,
+// the rest as a line of text, captions, quotes and changes as what they are.
+func TestWhatsAppTalk(t *testing.T) {
+	w := newSeeingWhatsApp(t, librarian, "media: {max_bytes: 1MiB}")
 	file := func(kind wasim.Kind, mime, name string, data []byte) *wasim.Media {
 		return &wasim.Media{Kind: kind, Mime: mime, Name: name, Data: data}
 	}
