@@ -2,6 +2,7 @@
 // the same input gives the same entries.
 
 import { dated, inTime } from "./dated.js";
+import { unnamed } from "./quotes.js";
 
 /**
  * Step is a call of a tool, with its result if it has one.
@@ -127,17 +128,6 @@ function person(m, talk, me) {
  */
 function byHand(m, me) {
   return { kind: "person", id: `m${m.seq}`, at: m.at, text: unnamed(m, m.content), mine: m.name === me.name, who: m.name, hand: true };
-}
-
-// unnamed is a text without the name of its author, which stands after what it quotes.
-/**
- * @param {import("./types.js").Message} m
- * @param {string} text
- */
-function unnamed(m, text) {
-  const at = text.startsWith("> ") ? text.indexOf("\n\n") + 2 : 0;
-  const name = `${m.name}: `;
-  return text.startsWith(name, at) ? text.slice(0, at) + text.slice(at + name.length) : text;
 }
 
 // The transcript has words of the daemon, which models read, too.
