@@ -2,11 +2,13 @@ package app_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"dragoman/agent/agenttest"
+	"dragoman/channels/live"
 	"dragoman/internal/api"
 )
 
@@ -21,14 +23,13 @@ func scheduled(t *testing.T, args string, more ...agenttest.Reply) (*running, *a
 	return p.run(), server
 }
 
-// arrives waits for text in the page.
+// arrives waits for text in the page. On a busy machine it may come before an answer that was
+// begun earlier.
 func (r *running) arrives(text string) {
 	r.t.Helper()
 	page := r.page("")
 	r.until(text+" to arrive", func() bool {
-		items := r.feed(page)
-		last := items[len(items)-1]
-		return last.Text == text && last.State == "sent"
+		return slices.ContainsFunc(r.feed(page), func(it live.Item) bool { return it.Text == text && it.State == "sent" })
 	})
 }
 
@@ -41,10 +42,8 @@ func TestAReminderArrives(t *testing.T) {
 		t.Errorf("the person reads %q", got)
 	}
 	r.arrives("call Ann")
+	r.until("the model's second request", func() bool { return server.Count() == 2 })
 	requests := server.Requests()
-	if len(requests) != 2 {
-		t.Errorf("the model was asked %d times, want 2", len(requests))
-	}
 	messages := requests[len(requests)-1].Messages
 	if said := messages[len(messages)-1].Content; !strings.HasPrefix(said, "Reminder r1: ") || !strings.Contains(said, "(Europe/Berlin), ") {
 		t.Errorf("the tool says %q", said)
