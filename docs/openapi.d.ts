@@ -839,7 +839,7 @@ export interface Person {
   identities: (string)[];
   /** Links say more of each of Identities, in their order, if there are several. */
   links: (Linked)[];
-  /** Name is what they said when they asked to be let in, or what their private conversation is called, if the caller may read it. Left out: nobody knows. */
+  /** Name is what they said when they asked to be let in, what they are called where they write to Dragoman alone, or what that conversation is called, if the caller may read it. Left out: nobody knows. */
   name?: string;
   /** Seen is when something happened last in a private conversation of theirs. */
   seen?: string;

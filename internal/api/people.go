@@ -18,8 +18,9 @@ import (
 type Person struct {
 	// ID is "operator", an identity, or a name that says nothing.
 	ID string `json:"id"`
-	// Name is what they said when they asked to be let in, or what their private conversation
-	// is called, if the caller may read it. Left out: nobody knows.
+	// Name is what they said when they asked to be let in, what they are called where they
+	// write to Dragoman alone, or what that conversation is called, if the caller may read it.
+	// Left out: nobody knows.
 	Name       string   `json:"name,omitempty"`
 	Identities []string `json:"identities"`
 	// Links say more of each of Identities, in their order, if there are several.
@@ -152,11 +153,32 @@ func (s *server) named(ctx context.Context, p *Person) error {
 		if err != nil {
 			return err
 		}
+		called, err := s.called(ctx, k, identity)
+		if err != nil {
+			return err
+		}
+		p.Name = cmp.Or(p.Name, called)
 		if sight.May { // a title has words of what was said
 			p.Name = cmp.Or(p.Name, c.Title)
 		}
 	}
 	return nil
+}
+
+// lookedAt is how many messages of a conversation are looked at for its person's name. Others
+// of them are Dragoman's.
+const lookedAt = 20
+
+// called is what an identity was called lately by the network of its private conversation k; "":
+// it says no name.
+func (s *server) called(ctx context.Context, k channels.Key, identity string) (string, error) {
+	items, err := s.Store.Feed(ctx, k, 0, lookedAt)
+	for _, it := range slices.Backward(items) {
+		if it.Name != "" && people.Identity(k.Channel(), it.Sender) == identity {
+			return it.Name, err
+		}
+	}
+	return "", err
 }
 
 func (s *server) people(ctx context.Context, q PeopleQuery) (Page[Person], error) {
