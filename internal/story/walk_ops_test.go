@@ -51,7 +51,7 @@ func TestWalkSomebody(t *testing.T) {
 	w.open("/usage")
 	w.reads("Tokens by day")
 	w.click("button", "By person")
-	w.click("link", "telegram:71")
+	w.click("link", "Ann")
 	w.reads("Known as")
 	w.reads("The last thirty days")
 	w.click("button", "Erase everything …")
