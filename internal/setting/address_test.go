@@ -53,7 +53,7 @@ func TestAddressHides(t *testing.T) {
 		if yaml.Unmarshal(plain, &read) != nil || json.Unmarshal(quoted, &text) != nil {
 			t.Fatalf("%s, %s", plain, quoted)
 		}
-		for how, got := range map[string]string{"%s": fmt.Sprintf("%s", a), "%#v": fmt.Sprintf("%#v", a), "%+v": strings.Trim(fmt.Sprintf("%+v", []setting.Address{a}), "[]"), "YAML": read["a"], "JSON": text} {
+		for how, got := range map[string]string{"String": a.String(), "%#v": fmt.Sprintf("%#v", a), "%+v": strings.Trim(fmt.Sprintf("%+v", []setting.Address{a}), "[]"), "YAML": read["a"], "JSON": text} {
 			if got != test.shown {
 				t.Errorf("%s\nis shown by %s as %s\nwant %s", test.written, how, got, test.shown)
 			}
