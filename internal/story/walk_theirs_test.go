@@ -21,6 +21,7 @@ func TestWalkWhatIsWrittenIsTheirs(t *testing.T) {
 	}
 	w := d.stranger(chromium(t))
 	arrive := func(secret string) {
+		w.do(chromedp.Navigate("about:blank")) // the page itself leaves for /login once it is logged out
 		call(w, network.ClearBrowserCookies, cdp.Empty{})
 		w.do(chromedp.Navigate(w.site + "/login"))
 		w.types("Token", secret+"\r")
