@@ -21,7 +21,7 @@ HANDS := ./agent/mcp ./internal/documents ./internal/story
 STORE ?= sqlite
 # The packages whose tests take minutes. make test begins with them: at its end one of them
 # alone would wait for its timers on one of the cores.
-SLOWEST := ./sessions/postgres ./internal/story ./cmd/dragoman ./internal/crash ./sessions/file ./sessions/sqlite
+SLOWEST := ./sessions/postgres ./internal/story ./cmd/dragoman ./internal/gateway ./internal/crash ./sessions/file ./sessions/sqlite
 # The packages that start a built program and watch it from outside, or read the sources. The
 # race detector would watch those who watch.
 OUTSIDE := internal/story|internal/crash|internal/bench|internal/archtest|internal/plain
