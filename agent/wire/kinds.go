@@ -119,7 +119,15 @@ func containsAny(words string, phrases []string) bool {
 // unknownModel matches the words of a server that does not have the model.
 var unknownModel = lazily.Compile(`model_not_found|invalid_model|model_not_available|not_found_error\n+model:` +
 	`|\bmodel\b[^\n]{0,120}\b(?:not found|not exist|does not exist|is not available|not supported for|unknown|was not found|not loaded)` +
-	`|(?:no such|unknown|invalid|unsupported|unrecognized|there is no) model\b|no models? (?:named|called|matches|matching|found)\b|not a valid model|models/[^\n]{1,80} is not found|no endpoints found for`)
+	`|(?:no such|unknown|invalid|unsupported|unrecognized|there is no) model\b|no models? (?:named|called|matches|matching|found)\b|not a valid model|models/[^\n]{1,80} is not found|no endpoints found for|deploymentnotfound`)
+
+// retiredModel matches the words for a model that the server had, unless they are about a
+// field of the request, as aboutField says.
+var (
+	retiredModel = lazily.Compile(`model_(?:decommissioned|deprecated|retired)` +
+		`|\bmodels?\b[^\n]{0,100}\b(?:(?:is|are|was|been) (?:now |already |permanently )?(?:decommissioned|deprecated|retired|discontinued|removed|sunset|shut down)\b|no longer (?:supported|available|offered|served|exists?)\b|end[ -]of[ -]life\b)`)
+	aboutField = lazily.Compile(`\b(?:param(?:eter)?s?|fields?|arguments?|options?|headers?|propert(?:y|ies)|tools?|image|streaming)\b`)
+)
 
 // toolRefusals match the words of servers whose model cannot call tools:
 // Ollama, OpenRouter, vLLM, llama.cpp, LM Studio, Groq, and OpenAI about its

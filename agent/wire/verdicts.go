@@ -34,7 +34,7 @@ var verdicts = []verdict{
 	{"more tokens than a minute may have", both(limited, neverPasses), agent.ErrorRefused, agent.CauseBusy},
 	{"requests for some seconds", both(limited, form(shortWait)), agent.ErrorTemporary, agent.CauseBusy},
 	{"requests for a while, as if for ever", throttledAsQuota, agent.ErrorTemporary, agent.CauseBusy},
-	{"the account", either(phrases(quotaPhrases), form(noMoney), status(http.StatusPaymentRequired)), agent.ErrorRefused, agent.CauseQuota},
+	{"the account", either(phrases(quotaPhrases), form(noMoney), form(spent), both(form(usedUp), not(status(http.StatusTooManyRequests))), status(http.StatusPaymentRequired)), agent.ErrorRefused, agent.CauseQuota},
 	{"the key", either(phrases(keyPhrases), status(http.StatusUnauthorized)), agent.ErrorRefused, agent.CauseKey},
 	{"this country", either(form(namesRegion), both(status(http.StatusForbidden), form(aboutRegion))), agent.ErrorRefused, agent.CauseRegion},
 	{"the text, by a moderator", both(status(http.StatusForbidden), form(moderated)), "", agent.CauseFilter},
@@ -49,7 +49,7 @@ var verdicts = []verdict{
 	{"the length", both(not(status(http.StatusForbidden)), tooLong), agent.ErrorContext, ""},
 	{"everybody, for a while", status(http.StatusServiceUnavailable, 529), agent.ErrorTemporary, agent.CauseBusy},
 	{"tools", form(toolRefusals), "", agent.CauseTools},
-	{"the model", both(form(unknownModel), func(r *refusal) bool { return r.status < 500 }), agent.ErrorRefused, agent.CauseModel},
+	{"the model", both(either(form(unknownModel), both(form(retiredModel), not(form(aboutField)))), func(r *refusal) bool { return r.status < 500 }), agent.ErrorRefused, agent.CauseModel},
 	{"the way to the server", both(status(http.StatusForbidden), form(aboutBlock)), agent.ErrorRefused, agent.CauseBlocked},
 	{"access", status(http.StatusForbidden), agent.ErrorRefused, agent.CauseAccess},
 	{"the address", either(status(http.StatusNotFound, http.StatusMethodNotAllowed), redirects), agent.ErrorRefused, agent.CauseURL},
@@ -175,3 +175,17 @@ var noMoney = lazily.Compile(
 	`\b(?:insufficient|not enough|low|negative|zero|no|out of|without|used up|depleted|exhausted)\b[^\n.]{0,30}\b(?:balance|credits?|funds|resource package)\b` +
 		`|\b(?:balance|credits?|funds)\b[^\n.]{0,30}\b(?:insufficient|not enough|too low|negative|exhausted|depleted|used up|run out|ran out|overdue)\b` +
 		`|\brecharge\b|\barrear|\btop[ -]?up\b|payment required|overdue payment|余额不足|欠费`)
+
+// spent matches a limit of money that the account, or the key, has reached. usedUp matches
+// one of use, which in a 429 may be one of some hours.
+var (
+	spent = lazily.Compile(`budget_exceeded|` + reached(`(?:spend(?:ing)?|billing|credit|budget|monthly(?: spend\w*| usage)?|key)[ -](?:limits?|caps?|quota|budget)|(?:max )?budget`) +
+		`|\bused all\b[^\n.]{0,20}\bcredits?\b|\baccount\b[^\n.]{0,40}\b(?:suspended|past due|delinquent)\b`)
+	usedUp = lazily.Compile(reached(`usage (?:limits?|cap|quota)`))
+)
+
+// reached matches that a limit is reached or exceeded, in either order.
+func reached(limit string) string {
+	const verb = `(?:reached|reaching|exceed(?:s|ed|ing)?|hit|used up|is over)`
+	return `\b` + verb + `\b[^\n.]{0,30}\b(?:` + limit + `)\b|\b(?:` + limit + `)\b[^\n.]{0,30}\b` + verb + `\b`
+}

@@ -94,6 +94,12 @@ func TestVerdicts(t *testing.T) {
 		{"", 402, `{}`, account},
 		{"", 429, `{"error":{"message":"余额不足或无可用资源包,请充值。"}}`, account},
 		{"", 429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","code":"insufficient_quota"}}`, account},
+		{"", 400, `{"error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits. You will regain access on 2027-01-01 at 00:00 UTC."}}`, account},
+		{"", 429, `{"error":"Your team has either used all available credits or reached its monthly spending limit. To continue, please raise your spending limit."}`, account},
+		{"", 400, `{"error":{"message":"Budget has been exceeded! Current cost: 10.1, Max budget: 10.0","type":"budget_exceeded"}}`, account},
+		{"", 403, `{"error":{"message":"Key limit exceeded (monthly limit).","code":403}}`, account},
+		{"", 412, `{"error":{"message":"Account x is suspended, possibly due to reaching the monthly spending limit or failure to pay past invoices."}}`, account},
+		{"", 429, `{"error":{"message":"Your project has exceeded its monthly spending cap."}}`, account},
 
 		// A pause, though it sounds like an empty account.
 		{"", 429, `{"error":{"code":"insufficient_quota","message":"You exceeded your current quota. For details, see: https://help.example.com/model-studio/error-code#token-limit"}}`, pause},
@@ -102,6 +108,9 @@ func TestVerdicts(t *testing.T) {
 		{aliyun, 400, `{"error":{"code":"Arrearage","message":"Access denied, please make sure your account is in good standing."}}`, account},
 		{"", 429, `{"error":{"message":"Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 free model requests per day"}}`, pause},
 		{"", 429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details. Please retry in 35.27s."}}`, pause},
+		{"", 429, `{"error":{"message":"You have reached your usage limit. It resets in 2 hours."}}`, pause},
+		{"", 429, `{"error":{"message":"This request would exceed your organization's maximum usage increase rate."}}`, pause},
+		{"", 429, `{"error":{"message":"Number of concurrent connections has exceeded your rate limit. You may raise your budget of requests."}}`, pause},
 
 		// The model, whatever the status.
 		{"", 400, `{"error":{"message":"meta/llama-9 is not a valid model ID","code":400}}`, model},
@@ -110,6 +119,12 @@ func TestVerdicts(t *testing.T) {
 		{"", 422, `{"detail":"unknown model: llama-9"}`, model},
 		{"", 200, `{"error":{"message":"The model llama-9 does not exist","code":400}}`, model},
 		{"", 400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"model_not_found"}}}`, model},
+		{"", 400, "{\"error\":{\"message\":\"The model `llama-9` has been decommissioned and is no longer supported.\",\"code\":\"model_decommissioned\"}}", model},
+		{"", 404, `{"error":{"message":"This model models/gemini-9 is no longer available. Please update your code to use a newer model.","status":"NOT_FOUND"}}`, model},
+		{"", 410, `{"detail":"The model llama-9 has reached its end of life on 2026-09-01."}`, model},
+		{"", 400, `{"message":"model command-9 was removed on September 15. See the list of models."}`, model},
+		{"", 404, `{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist."}}`, model},
+		{"", 400, `{"error":{"message":"With this model the parameter temperature is deprecated."}}`, malformed},
 		{"", 400, `{"error":{"message":"Provider returned error","code":400}}`, malformed},
 	} {
 		c := &transport{status: test.status, body: strings.NewReader(test.body)}
