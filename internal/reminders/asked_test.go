@@ -34,13 +34,14 @@ func TestAskedOnceForTheZone(t *testing.T) {
 	other := agent.Call{Key: channels.MustKey("telegram:43"), Person: bobThere.Person, Private: true}
 	const (
 		unknown = "\nWhich zone the person is in is not known, so this is the configured one: say so. "
-		ask     = unknown + "Ask which city they are in."
+		ask     = unknown + "Ask which city they are in; change_job of r1 with their zone then moves it to their clock."
 		asked   = unknown + "They were asked already, so do not ask."
 	)
 	want(t, tells(onTelegram, "2026-11-29T09:00"), "Reminder r1: Sunday 29 November 2026, 09:00 (UTC), in 23 hours, here. Undo: /jobs"+ask)
 	want(t, tells(onTelegram, "2026-11-29T10:00"), "Reminder r2: Sunday 29 November 2026, 10:00 (UTC), in 24 hours, here. Undo: /jobs"+asked)
 	want(t, tells(onIRC, "2026-11-29T09:00"), "Reminder r1: Sunday 29 November 2026, 09:00 (UTC), in 23 hours, here. Undo: /jobs"+asked)
-	want(t, w.said(w.book.KeepZone(t.Context(), onIRC, "Asia/Tokyo")), "From now on I take the times that you say as those of Asia/Tokyo.")
+	want(t, w.said(w.book.KeepZone(t.Context(), onIRC, "Asia/Tokyo")), "From now on I take the times that you say as those of Asia/Tokyo.\n"+
+		"What was asked for before is on that clock now, too: r1 (Sunday 29 November, 09:00), r1@telegram (Sunday 29 November, 09:00), r2@telegram (Sunday 29 November, 10:00).")
 	want(t, tells(onTelegram, "2026-11-29T09:00"), "Reminder r3: Sunday 29 November 2026, 09:00 (Asia/Tokyo), in 14 hours, here. Undo: /jobs")
 	want(t, tells(other, "2026-11-29T09:00"), "Reminder r1: Sunday 29 November 2026, 09:00 (UTC), in 23 hours, here. Undo: /jobs"+ask)
 }

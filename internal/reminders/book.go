@@ -17,26 +17,26 @@ import (
 // Make stores a new reminder of whoever asks, for the conversation in which they ask, and
 // says what it is.
 func (b *Book) Make(ctx context.Context, a Asker, o heartbeat.Order) (said string, err error) {
-	r, err := b.add(ctx, a, o)
+	r, moved, err := b.add(ctx, a, o)
 	if err != nil {
 		return "", err
 	}
-	return b.say(ctx, a, r, r.name), nil
+	return b.say(ctx, a, r, r.name) + b.sayMoved(a, []string{r.owner}, moved, ""), nil
 }
 
-// add stores a new reminder of a.
-func (b *Book) add(ctx context.Context, a Asker, o heartbeat.Order) (r reminder, err error) {
+// add stores a new reminder of a. It returns what has moved to a clock that they say with it.
+func (b *Book) add(ctx context.Context, a Asker, o heartbeat.Order) (r reminder, moved []reminder, err error) {
 	owner, err := a.owner()
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
 	err = checkWords(o, true)
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
-	name, zone, err := b.zoneFor(ctx, a, owner, o)
+	name, zone, moved, err := b.zoneFor(ctx, a, owner, o)
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
 	r = reminder{owner: owner, record: record{
 		Key: a.Key, Private: a.Private, Maker: a.Person, Text: strings.TrimSpace(o.Text), Prompt: strings.TrimSpace(o.Prompt),
@@ -44,11 +44,11 @@ func (b *Book) add(ctx context.Context, a Asker, o heartbeat.Order) (r reminder,
 	}}
 	err = b.plan(&r, o.When, zone)
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
 	err = b.checkChat(ctx, a.Key)
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
 	err = b.store.ChangeNotes(ctx, Kind, owner, func(have []sessions.Note) (put []sessions.Note, remove []string, err error) {
 		if len(readAll(have)) >= MaxPerson {
@@ -63,22 +63,24 @@ func (b *Book) add(ctx context.Context, a Asker, o heartbeat.Order) (r reminder,
 		return []sessions.Note{n, remember}, nil, err
 	})
 	if err != nil {
-		return r, wrap("make a reminder", err)
+		return r, nil, wrap("make a reminder", err)
 	}
 	b.changed()
-	return r, nil
+	return r, moved, nil
 }
 
-// zoneFor is the zone for an order: the one that it names, which is kept, or the person's.
-func (b *Book) zoneFor(ctx context.Context, a Asker, owner string, o heartbeat.Order) (name string, zone *time.Location, err error) {
+// zoneFor is the zone for an order: the one that it names, which is kept, with what has moved
+// there, or the person's.
+func (b *Book) zoneFor(ctx context.Context, a Asker, owner string, o heartbeat.Order) (name string, zone *time.Location, moved []reminder, err error) {
 	if o.Zone == "" {
-		return b.zoneOf(ctx, owner)
+		name, zone, err = b.zoneOf(ctx, owner)
+		return name, zone, nil, err
 	}
-	zone, err = b.SetZone(ctx, a, o.Zone)
+	zone, moved, err = b.SetZone(ctx, a, o.Zone)
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
-	return zone.String(), zone, nil
+	return zone.String(), zone, moved, nil
 }
 
 // plan makes r due as w says, from now on.
@@ -140,7 +142,7 @@ func (b *Book) List(ctx context.Context, a Asker) (said string, err error) {
 }
 
 // Change changes when a reminder is due or, if it is the asker's own, what it says. A new
-// time ends a pause.
+// time ends a pause. A zone alone moves it to the clock there.
 func (b *Book) Change(ctx context.Context, a Asker, name string, o heartbeat.Order) (said string, err error) {
 	err = checkWords(o, false)
 	if err != nil {
@@ -157,15 +159,17 @@ func (b *Book) Change(ctx context.Context, a Asker, name string, o heartbeat.Ord
 	own := slices.Contains(owners, found.owner)
 	words := o.Text+o.Prompt != ""
 	timed := o.When != heartbeat.When{}
+	moves := own && o.Zone != "" && !timed
 	switch {
-	case !words && !timed:
+	case !words && !timed && !moves:
 		return "", refuse("write what to change: text, prompt, or when")
 	case !own && words:
 		return "", refuse("only its maker may change what it says; when it is due can be changed, or it can be cancelled")
 	}
 	zoneName, zone := found.Zone, b.zone(found.Zone)
+	var moved []reminder
 	if own {
-		zoneName, zone, err = b.zoneFor(ctx, a, owners[0], o)
+		zoneName, zone, moved, err = b.zoneFor(ctx, a, owners[0], o)
 		if err != nil {
 			return "", err
 		}
@@ -187,8 +191,11 @@ func (b *Book) Change(ctx context.Context, a Asker, name string, o heartbeat.Ord
 			when = o.When
 			r.Zone = zoneName
 		}
-		if timed || o.Prompt != "" {
+		switch {
+		case timed || o.Prompt != "":
 			err = b.replan(&r, when, zone, timed)
+		case moves:
+			err = b.moveOne(&r, zone)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -201,7 +208,7 @@ func (b *Book) Change(ctx context.Context, a Asker, name string, o heartbeat.Ord
 		return "", wrap("change a reminder", err)
 	}
 	b.changed()
-	return "Changed. " + b.say(ctx, a, changed, nameFor(owners, changed)), nil
+	return "Changed. " + b.say(ctx, a, changed, nameFor(owners, changed)) + b.sayMoved(a, owners, moved, changed.job()), nil
 }
 
 // rewrite puts the words of o into r.

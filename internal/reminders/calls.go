@@ -82,9 +82,14 @@ func (b *Book) Mine(ctx context.Context, c agent.Call) (owners []string, err err
 
 // KeepZone is SetZone for a person's command.
 func (b *Book) KeepZone(ctx context.Context, c agent.Call, name string) (said string, err error) {
-	zone, err := b.SetZone(ctx, askerOf(c), name)
+	a := askerOf(c)
+	zone, moved, err := b.SetZone(ctx, a, name)
 	if err != nil {
 		return "", err
 	}
-	return "From now on I take the times that you say as those of " + zone.String() + ".", nil
+	owners, err := b.owners(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	return "From now on I take the times that you say as those of " + zone.String() + "." + b.sayMoved(a, owners, moved, ""), nil
 }

@@ -19,7 +19,7 @@ const keepCancelled = time.Hour
 
 // Add is Make. It returns the job of the reminder.
 func (b *Book) Add(ctx context.Context, a Asker, o heartbeat.Order) (job string, err error) {
-	r, err := b.add(ctx, a, o)
+	r, _, err := b.add(ctx, a, o)
 	if err != nil {
 		return "", err
 	}

@@ -29,9 +29,8 @@ func (b *Book) say(ctx context.Context, a Asker, r reminder, name string) string
 		fmt.Fprintf(&text, ", for %s", r.Maker.Name)
 	}
 	text.WriteString(". Undo: /jobs")
-	byClock := r.When.At != "" || r.When.Repeat != nil
-	if r.Zone == "" && byClock {
-		text.WriteString(b.unknownZone(ctx, a, r.owner))
+	if r.Zone == "" && r.byClock() {
+		text.WriteString(b.unknownZone(ctx, a, r.owner, name))
 	}
 	return b.o.Spell(a.Key, text.String())
 }
@@ -112,7 +111,7 @@ func (b *Book) lines(ctx context.Context, a Asker, list []reminder) string {
 // line writes a line of a list for somebody in zone who calls r name. A time that was said by the clock is
 // shown on the clock for which it was said.
 func (b *Book) line(text *strings.Builder, a Asker, r reminder, name string, zone *time.Location) {
-	if r.When.At != "" || r.When.Repeat != nil {
+	if r.byClock() {
 		zone = b.zone(r.Zone)
 	}
 	fmt.Fprintf(text, "- %s: ", name)

@@ -40,8 +40,8 @@ func TestCommandsAreSpelledForTheNetwork(t *testing.T) {
 func TestListsShowTheZoneOfWhoReads(t *testing.T) {
 	w := newWorld(t)
 	w.make(ann, heartbeat.Order{Text: "tea", When: heartbeat.When{In: "10m"}})
-	w.make(ann, at("call Bob", "2026-11-29T09:00"))
-	if _, err := w.book.SetZone(t.Context(), ann, "Asia/Tokyo"); err != nil {
+	w.make(ann, heartbeat.Order{Text: "call Bob", When: heartbeat.When{At: "2026-11-29T09:00"}, Zone: "Europe/Berlin"})
+	if _, _, err := w.book.SetZone(t.Context(), ann, "Asia/Tokyo"); err != nil {
 		t.Fatal(err)
 	}
 	want(t, w.list(ann), "- r1: Saturday 28 November 2026, 19:10 (Asia/Tokyo), in 10 minutes: tea\n"+

@@ -62,7 +62,7 @@ func TestRemindersOfOnePerson(t *testing.T) {
 	zone := func(a reminders.Asker, name string) {
 		t.Helper()
 		w.now = w.now.Add(time.Minute)
-		if _, err := w.book.SetZone(t.Context(), a, name); err != nil {
+		if _, _, err := w.book.SetZone(t.Context(), a, name); err != nil {
 			t.Fatal(err)
 		}
 	}

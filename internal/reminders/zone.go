@@ -23,21 +23,28 @@ type zoneSetting struct {
 	Asked bool `json:"asked,omitempty"`
 }
 
-// SetZone keeps the zone of whoever asks, an IANA name like Europe/Rome.
-func (b *Book) SetZone(ctx context.Context, a Asker, name string) (*time.Location, error) {
+// SetZone keeps the zone of whoever asks, an IANA name like Europe/Rome. If it was not known,
+// what they asked for before moves to that clock, and is returned.
+func (b *Book) SetZone(ctx context.Context, a Asker, name string) (zone *time.Location, moved []reminder, err error) {
 	owner, err := a.owner()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	zone, err := loadZone(name)
+	zone, err = loadZone(name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	err = b.keepZone(ctx, owner, zoneSetting{Zone: zone.String(), At: b.o.Now()})
+	before, err := b.zoneSetting(ctx, owner)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return zone, nil
+	if before.Zone == "" { // first, so that a crash leaves nothing behind
+		moved, err = b.moveAll(ctx, owner, zone)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return zone, moved, b.keepZone(ctx, owner, zoneSetting{Zone: zone.String(), At: b.o.Now()})
 }
 
 // keepZone keeps s as what is known of an owner. That they were asked replaces nothing.
@@ -103,8 +110,8 @@ func (b *Book) zoneSetting(ctx context.Context, owner string) (newest zoneSettin
 
 // unknownZone is what is said of a time in the configuration's zone, because that of a is not
 // known. A model is told once to ask for it; and again if the store fails, because what was
-// asked for is done.
-func (b *Book) unknownZone(ctx context.Context, a Asker, owner string) string {
+// asked for is done. name is how a calls the reminder.
+func (b *Book) unknownZone(ctx context.Context, a Asker, owner, name string) string {
 	if !a.Model {
 		return "\nI do not know which city you are in, so this is my own zone. /jobs zone Europe/Rome tells me."
 	}
@@ -114,7 +121,7 @@ func (b *Book) unknownZone(ctx context.Context, a Asker, owner string) string {
 		return unknown + "They were asked already, so do not ask."
 	}
 	_ = b.keepZone(ctx, owner, zoneSetting{Asked: true})
-	return unknown + "Ask which city they are in."
+	return unknown + fmt.Sprintf("Ask which city they are in; change_job of %s with their zone then moves it to their clock.", name)
 }
 
 // ZoneOf is the zone in which an identity lives: the configuration's if they have not said it,
