@@ -75,7 +75,7 @@ func TestElicitationHostile(t *testing.T) {
 			if where == 1 && strings.HasSuffix(name, "@old") {
 				continue // by hand it is no session of HTTP
 			}
-			tool := named(t, open(t, &notes{}, mcp.Options{}, s), "x__work")
+			tool := named(t, open(t, &notes{}, mcp.Options{Call: shortCall()}, s), "x__work")
 			asked := 0
 			var answer *agent.Answer
 			for {

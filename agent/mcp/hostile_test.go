@@ -22,13 +22,18 @@ import (
 // stuck is how long a call may take on a busy machine; the pools here allow each 4 s.
 const stuck = 30 * time.Second
 
+// shortCall is how long a call may take of which no answer is expected.
+func shortCall() time.Duration {
+	if testkit.Race {
+		return 12 * time.Second // the good one waits for the processor, too
+	}
+	return 4 * time.Second
+}
+
 // newPool is a pool that is soon at the end of its patience.
 func newPool(t *testing.T, servers ...mcp.Server) *mcp.Pool {
 	t.Helper()
-	call := 4 * time.Second
-	if testkit.Race {
-		call = 12 * time.Second // the good one waits for the processor, too
-	}
+	call := shortCall()
 	pool := mcp.New(servers, &notes{}, mcp.Options{Home: t.TempDir(), Start: 20 * time.Second, Call: call, LongCall: 2 * call})
 	t.Cleanup(func() {
 		if err := pool.Close(); err != nil {
