@@ -2,12 +2,10 @@ package crash_test
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -195,17 +193,8 @@ var built = sync.OnceValues(func() (string, error) {
 	return bin, nil
 })
 
-// atOnce is how many tests run at once, unless go test says it. They wait most of the time, for
-// timers, leases and starts, and would leave two cores idle.
-const atOnce = 4
-
 func TestMain(m *testing.M) {
-	flag.Parse()
-	said := false
-	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
-	if !said {
-		_ = flag.Set("test.parallel", strconv.Itoa(max(atOnce, runtime.GOMAXPROCS(0))))
-	}
+	testkit.AtOnce(4)
 	code := m.Run()
 	pgtest.Stop()
 	if builtIn != "" {

@@ -7,7 +7,8 @@
 // fails instead, so that a green run never means "not looked at".
 //
 // [Eventually] waits for what gives no sign that it is there. [Within] judges
-// how long something takes on a machine that may be busy. [Ending] is a daemon
+// how long something takes on a machine that may be busy. [AtOnce] is for packages whose
+// tests mostly wait. [Ending] is a daemon
 // that dies over each request.
 //
 // Only test files and packages whose names end in "test" import this package.
