@@ -87,9 +87,15 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// crowds has room for two dozens of servers: more would keep a good one waiting for the
+// processor.
+var crowds = make(chan struct{}, 2)
+
 // together lets all of them misbehave at once, and a good one work.
 func together(t *testing.T, pool *mcp.Pool, bad []misbehaving) {
 	t.Helper()
+	crowds <- struct{}{}
+	defer func() { <-crowds }()
 	var all sync.WaitGroup
 	over := make(chan struct{})
 	for _, m := range bad {

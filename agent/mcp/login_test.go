@@ -43,6 +43,7 @@ func logIn(t *testing.T, p *mcp.Pool) {
 const sayLogin = "say dragoman mcp login tickets"
 
 func TestLogin(t *testing.T) {
+	t.Parallel()
 	l, s := locked(t)
 	p := open(t, &notes{}, mcp.Options{}, s)
 	if got := offered(t, p); got != "" {
@@ -87,6 +88,7 @@ func TestLogin(t *testing.T) {
 
 // A server that refuses each token says that a login is needed, and tries no more than that.
 func TestLoginThatIsRefused(t *testing.T) {
+	t.Parallel()
 	l, s := locked(t)
 	p := open(t, &notes{}, mcp.Options{}, s)
 	logIn(t, p)
@@ -100,6 +102,7 @@ func TestLoginThatIsRefused(t *testing.T) {
 }
 
 func TestLoginWithoutOAuth(t *testing.T) {
+	t.Parallel()
 	p := open(t, &notes{}, mcp.Options{}, scene(t, ""))
 	if _, err := p.BeginLogin(t.Context(), "scene"); !errors.Is(err, mcp.ErrNoOAuth) {
 		t.Errorf("BeginLogin = %v", err)

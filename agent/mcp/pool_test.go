@@ -16,6 +16,7 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/mcp"
 	"dragoman/agent/mcp/mcptest"
+	"dragoman/internal/testkit"
 	"dragoman/sessions"
 )
 
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 		serve(scene)
 		return
 	}
+	testkit.AtOnce(4)
 	goleak.VerifyTestMain(m)
 }
 
@@ -191,6 +193,7 @@ func TestAServer(t *testing.T) {
 
 // A tool that dies takes its connection with it; the next call has a new one.
 func TestACrash(t *testing.T) {
+	t.Parallel()
 	p := open(t, &notes{}, mcp.Options{}, scene(t, ""))
 	die := named(t, p, "scene__die")
 	if got, err := run(t, die, `{}`); err == nil {
@@ -209,6 +212,7 @@ func TestACrash(t *testing.T) {
 
 // Before anything was accepted all is new, and can be accepted.
 func TestAcceptFirst(t *testing.T) {
+	t.Parallel()
 	p := open(t, &notes{}, mcp.Options{}, scene(t, ""))
 	r, err := p.Test(t.Context(), "scene")
 	if err != nil || len(r.Tools) != 3 || r.Tools[0].Change != "new" {
@@ -221,6 +225,7 @@ func TestAcceptFirst(t *testing.T) {
 
 // The first list counts as accepted, but what it says is foreign until somebody has looked.
 func TestAcceptUnread(t *testing.T) {
+	t.Parallel()
 	p := open(t, &notes{}, mcp.Options{}, scene(t, ""))
 	if !named(t, p, "scene__double").Spec().Foreign || p.Status(t.Context())[0].Unread != 3 {
 		t.Errorf("a description that nobody has read is not foreign: %+v", p.Status(t.Context()))
@@ -239,6 +244,7 @@ func TestAcceptUnread(t *testing.T) {
 
 // What was accepted outlives the process. What changed is not offered until it is accepted.
 func TestPins(t *testing.T) {
+	t.Parallel()
 	kept := &notes{}
 	p := open(t, kept, mcp.Options{}, scene(t, ""))
 	const usual = "scene__die scene__double scene__env"
@@ -288,6 +294,7 @@ func TestPins(t *testing.T) {
 
 // A turn does not wait for a server that does not start.
 func TestASlowStart(t *testing.T) {
+	t.Parallel()
 	p := open(t, &notes{}, mcp.Options{Wait: 50 * time.Millisecond, Start: time.Second}, scene(t, "slow"))
 	if got := offered(t, p); got != "" {
 		t.Errorf("offered are %q", got)
@@ -304,6 +311,7 @@ func TestASlowStart(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
+	t.Parallel()
 	p := open(t, &notes{}, mcp.Options{Idle: time.Millisecond}, scene(t, ""))
 	double := named(t, p, "scene__double")
 	for p.Status(t.Context())[0].State != mcp.StateIdle {
@@ -315,6 +323,7 @@ func TestIdle(t *testing.T) {
 }
 
 func TestUnknown(t *testing.T) {
+	t.Parallel()
 	p := open(t, &notes{}, mcp.Options{}, mcp.Server{Name: "gone", Command: []string{"/no/such/program"}})
 	if _, err := p.Test(t.Context(), "other"); err != mcp.ErrUnknown {
 		t.Errorf("Test of another server: %v", err)

@@ -27,6 +27,7 @@ func waiting(t *testing.T, p *mcp.Pool, want ...string) {
 
 // A tool that a server has meanwhile waits to be accepted, without another connection.
 func TestListChanged(t *testing.T) {
+	t.Parallel()
 	for _, s := range []struct {
 		name string
 		web  bool
@@ -64,6 +65,7 @@ func TestListChanged(t *testing.T) {
 
 // A tool that says something else is not offered any more, as soon as its server says so.
 func TestListChangedToSomethingElse(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"rug", "rug@old"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,6 +88,7 @@ func TestListChangedToSomethingElse(t *testing.T) {
 
 // However often a server says that its tools have changed, they are seldom listed.
 func TestListChangedAllTheTime(t *testing.T) {
+	t.Parallel()
 	var lists atomic.Int64
 	inner := mcptest.Handler("good")
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -112,6 +115,7 @@ func TestListChangedAllTheTime(t *testing.T) {
 
 // A server that never answers to the request for changes works all the same.
 func TestListenWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
 	inner := mcptest.Handler("good")
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Mcp-Method") == "subscriptions/listen" {
