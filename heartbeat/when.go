@@ -244,3 +244,13 @@ func InWords(t time.Time, zone *time.Location) string {
 	}
 	return t.Format("Monday 2 January 2006, 15:04") + " (" + name + ")"
 }
+
+// Place names a time zone as people do: " (Berlin)"; nothing if its name is unknown.
+func Place(zone *time.Location) string {
+	name := zone.String()
+	if name == "Local" || name == "" {
+		return ""
+	}
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	return " (" + strings.ReplaceAll(name, "_", " ") + ")"
+}

@@ -2,6 +2,7 @@ package actions
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -24,8 +25,11 @@ type Options struct {
 	// For is how long a question waits for an answer, and an answer for its turn. 0: ten
 	// minutes.
 	For time.Duration
-	// Zone is that of times that people read. Nil: the machine's.
+	// Zone is that of times that people read in shared chats. Nil: the machine's.
 	Zone *time.Location
+	// ZoneOf is the zone in which an identity lives: that of times in a private chat with it.
+	// Nil: Zone.
+	ZoneOf func(ctx context.Context, identity string) *time.Location
 	// Tell gets what happens, for whoever listens. It must not block. Nil: nobody does.
 	Tell func(Event)
 	Log  *slog.Logger
@@ -55,6 +59,9 @@ func New(store Store, o Options) *Book {
 	o.For = cmp.Or(o.For, 10*time.Minute)
 	if o.Zone == nil {
 		o.Zone = time.Local
+	}
+	if o.ZoneOf == nil {
+		o.ZoneOf = func(context.Context, string) *time.Location { return o.Zone }
 	}
 	if o.Tell == nil {
 		o.Tell = func(Event) {}

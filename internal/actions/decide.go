@@ -77,6 +77,7 @@ func (b *Book) Decide(ctx context.Context, who Who, ref Ref, a Answer) (Outcome,
 	if err != nil {
 		return Outcome{}, fmt.Errorf("actions: answer a question: %w", err)
 	}
+	b.place(ctx, &o.Question, map[string]*time.Location{})
 	for _, r := range told {
 		b.tell(r)
 	}

@@ -50,7 +50,8 @@ type Question struct {
 	Message string
 
 	standing string
-	zone     *time.Location
+	private  bool
+	zone     *time.Location // of times that people read; nil: the machine's
 }
 
 // question is r for others. What is pending and late is expired for them.
@@ -59,7 +60,7 @@ func (p *page) question(r *record) Question {
 		ID: r.id, Code: r.Code, State: r.State, Chat: r.Chat, Turn: r.Turn, Call: r.Call, Tool: r.Tool, Shown: r.Shown, Length: r.Length,
 		Files: r.Files, Origins: r.Origins, Why: r.Why, Requester: r.Requester, Deciders: r.Deciders, Asked: r.Asked, Until: r.Until,
 		Decided: r.Decided, By: r.By, ByName: r.ByName, MayAlways: r.Standing != "", Always: r.Always, Message: r.Message, standing: r.Standing,
-		zone: p.zone, Runs: r.Runs, Plain: r.Plain, Settled: r.Settled,
+		private: r.Private, Runs: r.Runs, Plain: r.Plain, Settled: r.Settled,
 	}
 	if !q.Plain {
 		q.Parts = r.Parts
@@ -140,7 +141,7 @@ func (b *Book) read(ctx context.Context, f sessions.NoteFilter) (list []Question
 	if err != nil {
 		return nil, fmt.Errorf("actions: list questions: %w", err)
 	}
-	p := &page{now: b.o.Now(), zone: b.o.Zone}
+	p := &page{now: b.o.Now()}
 	for _, n := range notes {
 		r := recordOf(n)
 		if r != nil {
@@ -148,8 +149,26 @@ func (b *Book) read(ctx context.Context, f sessions.NoteFilter) (list []Question
 		}
 	}
 	p.sort()
+	zones := map[string]*time.Location{}
 	for _, r := range slices.Backward(p.all) {
-		list = append(list, p.question(r))
+		q := p.question(r)
+		b.place(ctx, &q, zones)
+		list = append(list, q)
 	}
 	return list, nil
+}
+
+// place gives q the zone of its times: in a private chat that of the person, as far as it is
+// known. known are those that were looked up before.
+func (b *Book) place(ctx context.Context, q *Question, known map[string]*time.Location) {
+	q.zone = b.o.Zone
+	if !q.private {
+		return
+	}
+	zone, looked := known[q.Requester]
+	if !looked {
+		zone = b.o.ZoneOf(ctx, q.Requester)
+		known[q.Requester] = zone
+	}
+	q.zone = zone
 }

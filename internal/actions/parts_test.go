@@ -36,12 +36,12 @@ func TestText(t *testing.T) {
 	args := "url: https://a.example/\\u{202e}gpj.exe\nnote: one\n    two ``` [x](y) <b>\\u{200b}"
 	why := "a page of the web was read (example.org), and words of somebody else were read, and words from the server mail were read"
 	answers := "/allow " + q.Code + " or /deny " + q.Code
-	want := "May I run **web_fetch**?\n\n````\n" + args + "\n````\nI ask because " + why + ". It waits until 14:10.\nAnswer " + answers + "."
+	want := "May I run **web_fetch**?\n\n````\n" + args + "\n````\nI ask because " + why + ". It waits until 14:10 (UTC).\nAnswer " + answers + "."
 	if diff := cmp.Diff(want, q.Text(true)); diff != "" {
 		t.Errorf("the question (-want +got):\n%s", diff)
 	}
 	args = "url: \"https://a.example/\\u{202e}gpj.exe\", note: \"one\\ntwo ``` [x](y) <b>\\u{200b}\""
-	want = "May I run web_fetch with " + args + "? Because " + why + ". Answer " + answers + ". Until 14:10."
+	want = "May I run web_fetch with " + args + "? Because " + why + ". Answer " + answers + ". Until 14:10 (UTC)."
 	if diff := cmp.Diff(want, q.Line()); diff != "" {
 		t.Errorf("the question in one line (-want +got):\n%s", diff)
 	}

@@ -107,7 +107,6 @@ func recordOf(n sessions.Note) *record {
 // page are the records of one chat inside a step, the oldest first.
 type page struct {
 	now     time.Time
-	zone    *time.Location
 	all     []*record
 	changed map[*record]bool
 }
@@ -115,7 +114,7 @@ type page struct {
 // on changes the records of a chat, all in one step. f may be called more than once.
 func (b *Book) on(ctx context.Context, chat channels.Key, f func(*page) error) error {
 	return b.store.ChangeNotes(ctx, recordKind, sessions.ChatScope(chat), func(have []sessions.Note) ([]sessions.Note, []string, error) {
-		p := &page{now: b.o.Now(), zone: b.o.Zone, changed: map[*record]bool{}}
+		p := &page{now: b.o.Now(), changed: map[*record]bool{}}
 		for _, n := range have {
 			r := recordOf(n)
 			if r != nil {

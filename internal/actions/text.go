@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"dragoman/heartbeat"
 )
 
 const (
@@ -22,7 +24,7 @@ func (q Question) Text(private bool) string {
 	for _, f := range q.Files {
 		fmt.Fprintf(&b, "With %s as now (%s).\n", visible(f.Name), shortHash(f.Hash))
 	}
-	fmt.Fprintf(&b, "I ask because %s. It waits until %s.\n", q.Why, q.clock(q.Until, q.Asked))
+	fmt.Fprintf(&b, "I ask because %s. It waits until %s.\n", q.Why, q.until())
 	b.WriteString(q.howTo())
 	if !private {
 		b.WriteString(" I only listen to those who may decide that.")
@@ -36,7 +38,7 @@ func (q Question) Line() string {
 	if len(q.Parts) > 0 {
 		with = "with "
 	}
-	return fmt.Sprintf("May I run %s %s%s? Because %s. %s Until %s.", visible(q.Tool), with, q.clipped(maxLine), q.Why, q.howTo(), q.clock(q.Until, q.Asked))
+	return fmt.Sprintf("May I run %s %s%s? Because %s. %s Until %s.", visible(q.Tool), with, q.clipped(maxLine), q.Why, q.howTo(), q.until())
 }
 
 // howTo says how to answer.
@@ -166,13 +168,20 @@ func (q Question) clippedParts(most int) string {
 	return text
 }
 
+// until is how long q waits, with the place whose clock shows it: "14:13 (Rome)".
+func (q Question) until() string { return q.clock(q.Until, q.Asked) + heartbeat.Place(q.location()) }
+
+// location is the zone of q's times.
+func (q Question) location() *time.Location {
+	if q.zone == nil {
+		return time.Local
+	}
+	return q.zone
+}
+
 // clock is t as people read it, with its day if that is not the day of asked.
 func (q Question) clock(t, asked time.Time) string {
-	zone := q.zone
-	if zone == nil {
-		zone = time.Local
-	}
-	t, asked = t.In(zone), asked.In(zone)
+	t, asked = t.In(q.location()), asked.In(q.location())
 	if t.YearDay() == asked.YearDay() && t.Year() == asked.Year() {
 		return t.Format("15:04")
 	}

@@ -1,8 +1,10 @@
 package actions_test
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"dragoman/agent"
 	"dragoman/internal/actions"
@@ -86,7 +88,46 @@ func TestTextBeforeMidnight(t *testing.T) {
 	w := newWorld(t)
 	w.later(9*60*60*1e9 + 55*60*1e9) // 23:55
 	w.said()
-	if q := w.question(); !strings.Contains(q.Text(false), "It waits until 29 November 00:05.") || !strings.HasSuffix(q.Text(false), "I only listen to those who may decide that.") {
+	if q := w.question(); !strings.Contains(q.Text(false), "It waits until 29 November 00:05 (UTC).") || !strings.HasSuffix(q.Text(false), "I only listen to those who may decide that.") {
 		t.Errorf("the question is %q", q.Text(false))
+	}
+}
+
+// In a private chat the times are those of the person, in a shared one those of the house, and
+// the question says whose clock it is.
+func TestTimesAreThePersons(t *testing.T) {
+	tokyo := time.FixedZone("Asia/Tokyo", 9*3600)
+	for _, tt := range []struct {
+		name          string
+		given         func(*world)
+		until, answer string
+	}{
+		{"private", func(*world) {}, "It waits until 23:10 (Tokyo).", "web_fetch is allowed by Ann at 23:00."},
+		{"group", withSelf, "It waits until 14:10 (UTC).", "web_fetch is allowed by Ann at 14:00."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.o.ZoneOf = func(_ context.Context, identity string) *time.Location {
+				if identity != "telegram:42" {
+					t.Errorf("the zone of %q is looked up", identity)
+				}
+				return tokyo
+			}
+			tt.given(w)
+			w.open()
+			if got := w.said(); got != "ask" {
+				t.Fatalf("the guard says %q", got)
+			}
+			q := w.question()
+			if text := q.Text(w.turn.Private); !strings.Contains(text, tt.until) {
+				t.Errorf("the question is %q, want %q in it", text, tt.until)
+			}
+			if line := q.Line(); !strings.HasSuffix(line, strings.Replace(tt.until, "It waits until", "Until", 1)) {
+				t.Errorf("the line is %q", line)
+			}
+			if got := w.answer(ann, q.Code, actions.AllowOnce).Say(); got != tt.answer {
+				t.Errorf("the answer is told as %q, want %q", got, tt.answer)
+			}
+		})
 	}
 }

@@ -14,7 +14,7 @@ import (
 func (d *Daemon) newBook() *actions.Book {
 	return actions.New(d.store, actions.Options{
 		Approvers: d.cfg.Approvals.Approvers, Self: d.cfg.Approvals.Approve == config.ApproveSelf,
-		Zone: zoneOf(d.cfg.Agent.TimeZone), Log: d.log,
+		Zone: zoneOf(d.cfg.Agent.TimeZone), ZoneOf: d.reminders.ZoneOf, Log: d.log,
 		Tell: func(e actions.Event) {
 			d.events.Publish(stream.Event{Event: stream.ApprovalChange, At: time.Now(), Key: e.Chat, ID: e.ID, Turn: e.Turn, Tool: e.Tool, Why: string(e.State)})
 		},

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
+	"dragoman/heartbeat"
 	"dragoman/internal/admission"
 )
 
@@ -72,7 +72,7 @@ func (r *rule) when(ctx context.Context, t admission.Turn, p period) string {
 	if p == month {
 		on = " on " + next.Format("2 January")
 	}
-	return next.Format("15:04") + on + place(zone)
+	return next.Format("15:04") + on + heartbeat.Place(zone)
 }
 
 // next is when the period after that of at begins.
@@ -82,16 +82,6 @@ func (r *rule) next(p period, at time.Time) time.Time {
 		return time.Date(y, m+1, 1, 0, 0, 0, 0, r.with.Zone)
 	}
 	return time.Date(y, m, d+1, 0, 0, 0, 0, r.with.Zone)
-}
-
-// place names the time zone as people do: " (Berlin)"; nothing if its name is unknown.
-func place(zone *time.Location) string {
-	name := zone.String()
-	if name == "Local" {
-		return ""
-	}
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	return " (" + strings.ReplaceAll(name, "_", " ") + ")"
 }
 
 // amount is a sum as people read it: "2.00" or "50,000 tokens".
