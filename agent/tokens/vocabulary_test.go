@@ -69,7 +69,7 @@ func packed(t *testing.T, data []byte) []byte {
 func FuzzCountAsTiktoken(f *testing.F) {
 	for _, s := range []string{
 		"I'll say it's DON'T'S 'Re we'Ve 'x '", "Straße ǅungla ʰaʰ e\u0301 \u0301\u03015 \u0301AB5", "１２3４5 ½ⅷ ٣٤٥٦",
-		" \t\n\r\n  \r x  y\u00a0\u3000z \u2028 end  ", "a//b/\n/c ...\r\n// ?!  ?!", "世界こんにちは 안녕하세요 สวัสดี नमस्ते", "camelCaseHTTPServer XMLHttp ABCs",
+		" \t\n\r\n  \r x  y\u00a0\u3000z \u2028 end  ", "\n \n00", "a//b/\n/c ...\r\n// ?!  ?!", "世界こんにちは 안녕하세요 สวัสดี नमस्ते", "camelCaseHTTPServer XMLHttp ABCs",
 		"🎉👩‍👩‍👧 \x00\x07 \v\f\u0085", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 	} {
 		f.Add(s)
