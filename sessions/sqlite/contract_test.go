@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"dragoman/internal/testkit"
 	"dragoman/sessions/engine"
 	"dragoman/sessions/rowstest"
 	"dragoman/sessions/sqlite"
@@ -66,6 +67,9 @@ func TestCopies(t *testing.T) { storetest.RunCopies(t, open, open) }
 
 // TestStepsThatRunTwice: a step only reads, so running it twice changes nothing.
 func TestStepsThatRunTwice(t *testing.T) {
+	if testkit.Race {
+		t.Skip("the goroutines are those of TestStore")
+	}
 	twiceAt := func(t *testing.T, now func() time.Time) *engine.Store {
 		return engine.New(rowstest.Twice(sqlitetest.Open(t, now).Backend()), "sqlite", now)
 	}
