@@ -12,6 +12,7 @@ import (
 	"dragoman/agent"
 	"dragoman/agent/recap"
 	"dragoman/agent/window"
+	"dragoman/internal/testkit"
 	"dragoman/sessions"
 )
 
@@ -231,6 +232,7 @@ var least = map[string][2]float64{"picoclaw": {86, 93}, "terrarium": {73, 86}}
 // TestPresetsMeasured runs the same conversation of 200 turns with tools under every
 // preset and writes the results into docs/internals/performance.md.
 func TestPresetsMeasured(t *testing.T) {
+	testkit.OneGoroutine(t)
 	var planted []string
 	for i := range 10 {
 		planted = append(planted, fact(i))

@@ -12,11 +12,13 @@ import (
 	"unicode/utf8"
 
 	"dragoman/internal/documents"
+	"dragoman/internal/testkit"
 )
 
 // Documents that are made to be expensive. What one costs is counted in bytes that
 // are allocated while it is read, with what the collector takes back.
 func TestBombs(t *testing.T) {
+	testkit.OneGoroutine(t)
 	many := func(s string, n int) string { return strings.Repeat(s, n) }
 	odf := func(kind, content string) []byte {
 		return zipped(t, "mimetype", "application/vnd.oasis.opendocument."+kind, "content.xml", content)

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"dragoman/internal/drawing"
+	"dragoman/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -77,6 +78,7 @@ func TestNothingIsHidden(t *testing.T) {
 
 // A PNG of 12 MB is sent as a JPEG, on white where it has no colour.
 func TestLargePNG(t *testing.T) {
+	testkit.OneGoroutine(t)
 	noise := image.NewNRGBA(image.Rect(0, 0, 2000, 1800))
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range noise.Pix {

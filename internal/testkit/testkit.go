@@ -38,6 +38,15 @@ var sbin = []string{"/usr/local/sbin", "/usr/sbin", "/sbin"}
 // these tests find nothing that others do not find, and take minutes.
 var unraced = []string{"chromium", "node"}
 
+// OneGoroutine skips t under the race detector, which could only find what another
+// goroutine does, and takes ten times as long.
+func OneGoroutine(t TB) {
+	t.Helper()
+	if Race {
+		t.Skipf("testkit: it runs in one goroutine, so the race detector would find nothing")
+	}
+}
+
 // Need returns the full path of the program called name, looked for in PATH
 // and in the folders of system daemons. Without it t is skipped, or fails if
 // [NeedAll] says that nothing may be skipped. Under the race detector tests of browsers

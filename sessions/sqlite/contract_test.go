@@ -67,9 +67,7 @@ func TestCopies(t *testing.T) { storetest.RunCopies(t, open, open) }
 
 // TestStepsThatRunTwice: a step only reads, so running it twice changes nothing.
 func TestStepsThatRunTwice(t *testing.T) {
-	if testkit.Race {
-		t.Skip("the goroutines are those of TestStore")
-	}
+	testkit.OneGoroutine(t) // but for the races of TestStore, which run there
 	twiceAt := func(t *testing.T, now func() time.Time) *engine.Store {
 		return engine.New(rowstest.Twice(sqlitetest.Open(t, now).Backend()), "sqlite", now)
 	}
