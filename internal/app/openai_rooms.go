@@ -67,7 +67,7 @@ func (d openRooms) keyOf(ctx context.Context, who people.Principal, name string)
 // Say implements [openai.Rooms].
 func (d openRooms) Say(ctx context.Context, who people.Principal, m openai.Message) (openai.Reply, error) {
 	q := gateway.Question{
-		Key: m.Key, ID: m.ID, Text: m.Text, Attachments: m.Pictures, Instructions: m.Instructions,
+		Key: m.Key, ID: m.ID, Text: m.Text, Attachments: m.Pictures, Instructions: m.Instructions, Leave: true,
 		Show: func(p agent.Progress) { m.Show(p.Text, p.Note) },
 	}
 	if slices.Contains(d.people.Rooms(), m.Key.Channel()) {
@@ -78,7 +78,7 @@ func (d openRooms) Say(ctx context.Context, who people.Principal, m openai.Messa
 	if errors.As(err, &refused) && refused.Told {
 		err = &respond.Refusal{Status: http.StatusBadGateway, NoRepeat: true, Sentence: refused.Why}
 	}
-	return openai.Reply{Text: answer.Text, Turn: answer.Turn, Usage: answer.Usage}, refusalOfQuestion(m.Key, err)
+	return openai.Reply{Text: answer.Text, Turn: answer.Turn, Usage: answer.Usage, Parked: answer.Parked}, refusalOfQuestion(m.Key, err)
 }
 
 // Transcript implements [openai.Rooms].

@@ -73,6 +73,9 @@ type Question struct {
 	// Show, if not nil, gets the progress of the turn that answers, if it runs on this
 	// node. It must not block.
 	Show func(agent.Progress)
+	// Leave: whoever asks does not wait while the turn is parked. Converse returns then what the
+	// chat was told of it. A message with the same id waits for the answer again.
+	Leave bool
 	// Owner: only whoever runs Dragoman reads the answer. Without an answer they are
 	// also told how to fix it.
 	Owner bool
@@ -85,6 +88,9 @@ type Answered struct {
 	// Turn is the id of the turn that answered, and Usage what it used.
 	Turn  string
 	Usage sessions.Usage
+	// Parked: there is no answer yet, because a turn waits for somebody, or for a time. Text
+	// is what the chat was told of that. See [Question.Leave].
+	Parked bool
 }
 
 // Ask is [Gateway.Converse] for those who want the text alone.
@@ -115,6 +121,10 @@ func (g *Gateway) Converse(ctx context.Context, q Question) (Answered, error) {
 	for {
 		if look {
 			answer, over, err := g.answerTo(ctx, m, got.Seq, q.Owner)
+			if !over && err == nil && q.Leave {
+				answer, err = g.parkedAt(ctx, m.Key, got.Seq)
+				over = answer.Parked
+			}
 			if over || err != nil {
 				return answer, err
 			}

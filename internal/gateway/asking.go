@@ -100,6 +100,7 @@ func (r *run) wait(ctx context.Context, w *agent.Waiting) error {
 		return fmt.Errorf("park %s: %w", r.id, err)
 	}
 	r.log().Info("the turn is parked", "turn", r.id, "until", p.Until, "why", p.Why)
+	g.wakeWatchers(r.claim.Key)
 	return r.lookAgain(ctx, list, form)
 }
 

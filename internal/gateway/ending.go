@@ -8,11 +8,16 @@ import (
 	"dragoman/sessions"
 )
 
-// settledHere tells those who wait on this node that messages of k wait no longer.
-func (g *Gateway) settledHere(k channels.Key) {
+// wakeWatchers makes those who wait on this node for answers in k look into the store.
+func (g *Gateway) wakeWatchers(k channels.Key) {
 	for _, w := range g.chats.watchersOf(k) {
 		signal(w.settled)
 	}
+}
+
+// settledHere tells those who wait on this node that messages of k wait no longer.
+func (g *Gateway) settledHere(k channels.Key) {
+	g.wakeWatchers(k)
 	g.emit(stream.Event{Event: stream.Settled, Key: k})
 }
 

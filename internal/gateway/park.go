@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"dragoman/channels"
+	"dragoman/internal/actions"
 	"dragoman/internal/admission"
 	"dragoman/sessions"
 )
@@ -65,6 +67,7 @@ func (r *run) park(ctx context.Context, v admission.Verdict) error {
 	if err != nil {
 		return fmt.Errorf("park %s: %w", r.id, err)
 	}
+	r.g.wakeWatchers(r.claim.Key)
 	return nil
 }
 
@@ -93,6 +96,53 @@ func (g *Gateway) parkedFor(ctx context.Context, k channels.Key) string {
 		}
 	}
 	return ""
+}
+
+// parkedAt is what the chat k was told, since its message of that number, about a parked turn
+// that the message waits for. It is not Parked if none is.
+func (g *Gateway) parkedAt(ctx context.Context, k channels.Key, question int64) (a Answered, err error) {
+	why := g.parkedFor(ctx, k)
+	if why == "" {
+		return a, nil
+	}
+	items, i, err := g.feedFrom(ctx, k, question)
+	if err != nil {
+		return a, fmt.Errorf("gateway: look why a turn waits in %s: %w", k, err)
+	}
+	var said []string
+	for _, it := range items[max(i, 0):] {
+		open, err := g.isOpen(ctx, &it)
+		if err != nil {
+			return a, err
+		}
+		if open {
+			a.Turn = it.Turn
+			said = append(said, g.plain(k, it.Text, it.Form))
+		}
+	}
+	if len(said) == 0 {
+		said = []string{why} // it was told before the message
+	}
+	a.Text = strings.ToValidUTF8(strings.Join(said, "\n\n"), "\uFFFD")
+	a.Parked = true
+	return a, nil
+}
+
+// isOpen reports whether it says what a turn waits for, and is no question that somebody has
+// answered.
+func (g *Gateway) isOpen(ctx context.Context, it *sessions.FeedItem) (bool, error) {
+	switch it.Kind {
+	case channels.KindForm, channels.KindNotice:
+		return true, nil
+	case channels.KindQuestion:
+		id := QuestionOf(it.ID)
+		if id == "" || g.opts.Actions == nil {
+			return true, nil
+		}
+		q, found, err := g.opts.Actions.Find(ctx, id)
+		return found && q.State == actions.Pending, err
+	}
+	return false, nil
 }
 
 // unpark makes all parked turns due, because the rules have changed.

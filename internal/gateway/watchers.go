@@ -17,8 +17,8 @@ type watcher struct {
 	// ended gets the turn that answered the message here. It has a capacity of 1: a
 	// message is answered once.
 	ended chan *endedTurn
-	// settled says that messages of the conversation wait no longer. It has a capacity of
-	// 1: one look into the store shows all that happened.
+	// settled says that messages of the conversation wait no longer, or that a turn there is
+	// parked. It has a capacity of 1: one look into the store shows all that happened.
 	settled chan struct{}
 }
 

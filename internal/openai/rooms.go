@@ -28,8 +28,9 @@ type Rooms interface {
 	// Room returns who's conversation, which need not exist yet: name is a key as people
 	// write it. The error is a [respond.Refusal] if it is not theirs.
 	Room(ctx context.Context, who people.Principal, name string) (Room, error)
-	// Say puts m into its conversation, waits for the answer, and returns it. A message
-	// with the ID of an earlier one is not said again. When ctx ends, the turn goes on.
+	// Say puts m into its conversation, waits for the answer, and returns it, or that the
+	// turn is parked. A message with the ID of an earlier one is not said again. When ctx
+	// ends, the turn goes on.
 	Say(ctx context.Context, who people.Principal, m Message) (Reply, error)
 	// Transcript is a part of what was said in k since it last began anew, oldest first.
 	Transcript(ctx context.Context, k channels.Key, p Part) ([]sessions.Message, error)
@@ -70,6 +71,9 @@ type Reply struct {
 	Text  string
 	Turn  string // the id of its turn
 	Usage sessions.Usage
+	// Parked: the turn waits for somebody, or for a time, and Text is what the conversation was
+	// told of that. The answer comes there later.
+	Parked bool
 }
 
 // roomOf reads which conversation a request belongs to; "" is none.
@@ -115,6 +119,11 @@ func (a *asked) fitsRoom(o *object) {
 		o.refuseWith(bad(a.places[len(a.places)-1], "In a conversation, the last message must be the user's."))
 	}
 }
+
+// sayParked ends an answer whose turn waits for somebody, or for a time: clients give up
+// after five minutes, and a person may take longer.
+const sayParked = "\n\n(The request ends here, and the turn goes on when that is over. A yes or no: on Dragoman's page, or by POST /api/v1/approvals. " +
+	"The answer comes to the conversation; the same request with the same Idempotency-Key gets it, too.)"
 
 // converse says the last message of a request in a conversation, and writes the answer.
 func (s *server) converse(w http.ResponseWriter, r *http.Request, body []byte, a *asked, name string, to sink) error {
@@ -171,6 +180,9 @@ func (s *server) converse(w http.ResponseWriter, r *http.Request, body []byte, a
 		return nil
 	}
 	out := &outcome{ID: a.id, At: s.Now(), Text: reply.Text, Finish: finishStop, Usage: reply.Usage}
+	if reply.Parked {
+		out.Text = strings.TrimLeft(v.read().text+"\n\n", "\n") + reply.Text + sayParked
+	}
 	if a.store != nil {
 		if err := a.store(context.WithoutCancel(r.Context()), out, nil, reply.Turn); err != nil {
 			to.failed(s.refusalFor(err))
