@@ -51,6 +51,7 @@ func forOlderCommands(w http.ResponseWriter, _ *http.Request) {
 func Socket(h http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", h)
+	mux.HandleFunc("/v1", forOlderCommands)
 	mux.HandleFunc("/v1/", forOlderCommands)
 	return AsOperator(mux)
 }

@@ -131,6 +131,7 @@ func TestRoutes(t *testing.T) {
 		respond.JSON(w, 200, r.PathValue("name"))
 	})
 	mux.HandleFunc("POST /things/{name}", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("/folder/", func(w http.ResponseWriter, _ *http.Request) { respond.JSON(w, 200, "in it") })
 	for _, c := range []struct {
 		method, path string
 		status       int
@@ -143,6 +144,8 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/things//one", 404, "", `"code":"not_found"`},
 		{"GET", "/x/../things/one", 404, "", `"code":"not_found"`},
 		{"GET", "/things/a%2F%2Fb", 200, "", `"a//b"`},
+		{"GET", "/folder/one", 200, "", `"in it"`},
+		{"GET", "/folder", 404, "", `"code":"not_found"`},
 	} {
 		w := httptest.NewRecorder()
 		respond.Routes(mux).ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))

@@ -16,7 +16,11 @@ func Missing(mux *http.ServeMux, r *http.Request) *Refusal {
 		return ErrNothing
 	}
 	fallback, pattern := mux.Handler(r)
-	if pattern != "" {
+	switch {
+	case pattern == "":
+	case strings.HasSuffix(pattern, r.URL.Path+"/"):
+		return ErrNothing // mux would redirect to the folder, which holds nothing by itself
+	default:
 		return nil
 	}
 	said := &heard{header: http.Header{}}
@@ -28,7 +32,7 @@ func Missing(mux *http.ServeMux, r *http.Request) *Refusal {
 }
 
 // isClean reports whether mux takes a path as it is. From others, like //api, it redirects
-// with a web page, which programs do not understand.
+// with a web page, which programs do not understand; from /api to /api/, too.
 func isClean(escaped string) bool {
 	return escaped == "" || escaped == "/" || path.Clean(escaped) == strings.TrimSuffix(escaped, "/")
 }
