@@ -411,6 +411,27 @@ func TestSumsAreReadSeldom(t *testing.T) {
 	})
 }
 
+// Where nodes share a store, a call looks at what the others have used: a second is long enough
+// to use up a budget.
+func TestOtherNodesAreSeenAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &book{}
+		s := budget.Settings{All: budget.Limits{Day: 2}}
+		here := ruleOf(s, b, true)
+		there := ruleOf(s, b, true)
+		turn := admission.Turn{ID: "1", At: time.Now()}
+		v, err := here.Before(t.Context(), turn)
+		if err != nil || !v.IsZero() {
+			t.Fatalf("Before = %v, %v", v, err)
+		}
+		b.add(there.(admission.Counter).Count(admission.Turn{ID: "2", At: time.Now()}, sessions.Usage{Cost: 2})...)
+		v, err = here.(admission.Meter).Begin(t.Context(), turn, admission.Call{Input: 10})
+		if err != nil || v.IsZero() {
+			t.Errorf("Begin = %v, %v, want that the budget is used up", v, err)
+		}
+	})
+}
+
 // What finished calls of a running turn used is used before its commit, and after it.
 func TestABudgetEndsInATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
