@@ -60,6 +60,19 @@ var planted = []plant{
 	{"a frozen node commits for a conversation that another has claimed", "sessions/postgres/apply.go", "version = $8 AND live = $9 RETURNING", "version = $8 AND (live = $9 OR true) RETURNING", "./sessions/postgres", "TestStolenClaim"},
 	{"two nodes change records of one kind at once", "sessions/postgres/records.go", "SELECT pg_advisory_xact_lock($1, hashtext($2))", "SELECT $1::int, hashtext($2)", "./sessions/postgres", "TestRecordsAreLocked"},
 	{"a line for IRC is 20 bytes too long with the server's prefix", "channels/irc/split.go", "maxLine = 510", "maxLine = 530", "./channels/irc", "Lines"},
+	{"a yes counts for another call than was shown", "internal/actions/guard.go", "if r.Hash != hash {\n\t\t\tr.State = Closed", "if false {\n\t\t\tr.State = Closed", "./internal/actions", "Cases"},
+	{"a yes counts twice", "internal/actions/guard.go", "\t\tr.State = Used\n", "", "./internal/actions", "Cases"},
+	{"a wrong person's yes counts", "internal/actions/decide.go", "case !who.mayDecide(r):", "case false:", "./internal/actions", "Cases"},
+	{"a turn asks as often as it likes", "internal/actions/guard.go", "case asked >= MaxQuestions:", "case false:", "./internal/actions", "Cases"},
+	{"one yes connects two people", "internal/people/connect_answers.go", "if !o.record.Yes {", "if false {", "./internal/people", "Connect"},
+	{"connected identities share their rights", "internal/people/connect_answers.go", "fresh := newPerson() // whose", "fresh := into // whose", "./internal/people", "Connect"},
+	{"a reminder comes an hour after the clock has jumped", "heartbeat/rule.go", "due = FirstShown(wall, c.zone)", "due = time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, c.zone)", "./heartbeat", "Rules"},
+	{"a fact that was replaced is found", "sessions/engine/facts.go", "if r.Fact.Scope == scope && r.Fact.Gone.IsZero() {", "if r.Fact.Scope == scope {", "./sessions/sqlite", "Store$/Facts"},
+	{"what a turn used is forgotten when it ends", "internal/budget/ledger.go", "s.ended += k.done", "_ = k.done", "./internal/budget", "."},
+	{"what other nodes used is read a second late", "internal/budget/rule.go", "r.refresh(ctx, accounts, t.At, r.with.Shared)", "r.refresh(ctx, accounts, t.At, false)", "./internal/budget", "."},
+	{"a call begins without a look at what runs", "internal/budget/ledger.go", "if s.running > 0 && s.running >= r.left(a, s) {", "if s.running < 0 {", "./internal/budget", "."},
+	{"two nodes deliver one reminder", "sessions/engine/remind.go", "if !found || !stored.Note.Due.Equal(rules.Time(n.Due)) || !bytes.Equal(stored.Note.Data, rules.JSON(n.Data)) {", "if !found || !stored.Note.Due.Equal(rules.Time(n.Due)) && !bytes.Equal(stored.Note.Data, rules.JSON(n.Data)) {", "./sessions/sqlite", "Store$/Notes"},
+	{"a summary forgets whose words it replaces", "agent/recap/writing.go", ", Origins: originsOf(h.Summary, h.Messages[:w.cut]),", ",", "./agent", "SummariesInherit"},
 }
 
 // Each bug has a line to be planted in.
