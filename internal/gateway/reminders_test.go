@@ -201,7 +201,7 @@ func TestButtonsOfAReminder(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		got := strings.Join(w.net.texts("1"), "|")
-		if strings.Count(got, "in 10 minutes") != 1 || !strings.HasSuffix(got, "No reminder of yours has come due here lately.") {
+		if strings.Count(got, "in 10 minutes") != 1 || !strings.HasSuffix(got, "Reminder r1 was put off before, or is over; /jobs shows what comes.") {
 			t.Errorf("the person reads %q, want one reminder put off", got)
 		}
 	})

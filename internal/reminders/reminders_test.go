@@ -264,7 +264,8 @@ func TestSnooze(t *testing.T) {
 	want(t, snooze(ann, "", "later"), "refused: it is not clear how long “later” is: write 10m, 1h30m or tomorrow")
 	want(t, snooze(ann, "r2", "10m"), "refused: reminder r2 has not come due yet; tell me in your own words when it should come instead")
 	want(t, snooze(ann, "", "10m"), "“call Bob” comes again. Reminder r3: Saturday 28 November 2026, 12:10 (Europe/Berlin), in 10 minutes, here. Undo: /jobs")
-	want(t, snooze(ann, "r1", "10m"), nothing) // it was put off
+	want(t, snooze(ann, "r1", "10m"), "refused: reminder r1 was put off before, or is over; /jobs shows what comes")
+	want(t, snooze(ann, "r9", "10m"), nothing)
 	w.pass(10 * time.Minute)
 	want(t, strings.Join(w.delivered("telegram:42"), "|"), "call Bob|call Bob")
 	w.pass(50 * time.Minute)

@@ -2,7 +2,10 @@ package reminders
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,7 +30,7 @@ func (b *Book) Snooze(ctx context.Context, a Asker, name, until string) (said st
 	}
 	switch len(fired) {
 	case 0:
-		return "", b.notDue(ctx, a, name)
+		return "", b.notDue(ctx, a, owners, name)
 	case 1:
 	default:
 		return "", refuse("several reminders came together; say which, like snooze %s 1h", nameFor(owners, fired[len(fired)-1]))
@@ -65,17 +68,39 @@ func (b *Book) Snooze(ctx context.Context, a Asker, name, until string) (said st
 	return said, err
 }
 
-// notDue is why nothing of a can be put off, or not the one called name.
-func (b *Book) notDue(ctx context.Context, a Asker, name string) error {
+// notDue is why nothing of a, who is owners, can be put off, or not the one called name.
+func (b *Book) notDue(ctx context.Context, a Asker, owners []string, name string) error {
 	nothing := refuse("no reminder of yours has come due here lately")
 	if name == "" {
 		return nothing
 	}
 	r, err := b.find(ctx, a, name)
-	if err != nil || !r.Fired.IsZero() {
-		return nothing //nolint:nilerr // there is no such reminder
+	switch {
+	case err == nil && r.Fired.IsZero():
+		return refuse("reminder %s has not come due yet; tell me in your own words when it should come instead", r.name)
+	case err != nil && b.wasGiven(ctx, owners, name):
+		number, _ := splitName(name)
+		return refuse("reminder %s was put off before, or is over; %s shows what comes", number, b.o.Spell(a.Key, "/jobs"))
 	}
-	return refuse("reminder %s has not come due yet; tell me in your own words when it should come instead", r.name)
+	return nothing
+}
+
+// wasGiven reports whether one of owners once made a reminder called name. The store's errors
+// are not worth one here.
+func (b *Book) wasGiven(ctx context.Context, owners []string, name string) bool {
+	number, on := splitName(name)
+	n, err := strconv.Atoi(strings.TrimPrefix(number, "r"))
+	if err != nil || n < 1 {
+		return false
+	}
+	return slices.ContainsFunc(owners, func(owner string) bool {
+		notes, err := b.store.Notes(ctx, sessions.NoteFilter{Kind: Kind, Owner: owner, Name: LastName})
+		if err != nil || len(notes) == 0 || !isOn(owner, on) {
+			return false
+		}
+		var l last
+		return json.Unmarshal(notes[0].Data, &l) == nil && n <= l.Number
+	})
 }
 
 // CanSnooze reports whether a reminder of a has come due lately where they are.
