@@ -51,11 +51,11 @@ func TestBudgetsAreShown(t *testing.T) {
 	r := p.run()
 	r.ask(r.page("hall"), "hello")
 	said := r.ask(r.page("hall"), "/usage")
-	used := regexp.MustCompile(`^You: (\d+) tokens today, (\d+) tokens this month\.
+	used := regexp.MustCompile(`^You: ([0-9,]+) tokens today, ([0-9,]+) tokens this month\.
 Left: [0-9,]+ of today's 1,000,000 tokens for you, until 00:00 \(Berlin\)\.
 Left: [0-9,]+ of this month's 2,000,000 tokens for everybody, until 00:00 on 1 \w+ \(Berlin\)\.
-Everybody: \d+ tokens today, \d+ tokens this month\.
-- operator: \d+ tokens this month$`).FindStringSubmatch(said)
+Everybody: [0-9,]+ tokens today, [0-9,]+ tokens this month\.
+- operator: [0-9,]+ tokens this month$`).FindStringSubmatch(said)
 	if used == nil || used[1] == "0" || used[1] != used[2] {
 		t.Fatalf("/usage = %q", said)
 	}
@@ -64,7 +64,7 @@ Everybody: \d+ tokens today, \d+ tokens this month\.
 		t.Fatalf("ListOwnBudgets = %+v, %v, want one", own, err)
 	}
 	got := own.Data[0]
-	if fmt.Sprint(got.Used) != used[1] || got.Of != "person" || got.Name != "operator" || got.Limit != 1e6 || got.Share != got.Used/1e6 || !got.Until.After(time.Now()) {
+	if budget.Grouped(int64(got.Used)) != used[1] || got.Of != "person" || got.Name != "operator" || got.Limit != 1e6 || got.Share != got.Used/1e6 || !got.Until.After(time.Now()) {
 		t.Errorf("the budget is %+v, and /usage says %q", got, said)
 	}
 	r.stop()

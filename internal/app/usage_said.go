@@ -9,6 +9,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/internal/admission"
+	"dragoman/internal/budget"
 	"dragoman/internal/people"
 	"dragoman/internal/usage"
 	"dragoman/sessions"
@@ -107,7 +108,7 @@ func monthOf(now time.Time) (from, to string) {
 
 // spent is what was used, in words.
 func spent(u usage.Used) string {
-	text := fmt.Sprintf("%d tokens", u.Input+u.Output)
+	text := budget.Grouped(int64(u.Input+u.Output)) + " tokens"
 	if u.Cost > 0 {
 		text += fmt.Sprintf(" (%.2f)", u.Cost)
 	}

@@ -97,7 +97,12 @@ func (s *Settings) number(units int64) string {
 	if s.Unit != Tokens {
 		return fmt.Sprintf("%.2f", float64(units)/billion)
 	}
-	digits := strconv.FormatInt(units, 10)
+	return Grouped(units)
+}
+
+// Grouped is n as people read it: "50,000".
+func Grouped(n int64) string {
+	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}
