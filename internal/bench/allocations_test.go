@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -74,14 +73,7 @@ func TestAllocationsOfAnAPITurn(t *testing.T) {
 	each := func(name string) float64 { return (after[name] - before[name]) / (chats * turns) }
 	bytes := each("go_memstats_alloc_bytes_total")
 	objects := each("go_memstats_mallocs_total")
-	commits := 0.0
-	for name := range after {
-		operation, isStore := strings.CutPrefix(name, "dragoman_store_seconds_count")
-		reads := slices.Contains([]string{`{operation="history"}`, `{operation="pending"}`, `{operation="unsent"}`}, operation)
-		if isStore && !reads {
-			commits += each(name)
-		}
-	}
+	commits := (committed(after) - committed(before)) / (chats * turns)
 	t.Logf("a turn of the API allocates %.0f bytes in %.0f objects, and commits %.2f times", bytes, objects, commits)
 	if bytes > mostAPIBytes || objects > mostAPIObjects || commits > mostAPICommits {
 		t.Errorf("a turn of the API allocates %.0f bytes in %.0f objects and commits %.2f times, want at most %d in %d and %.2f",

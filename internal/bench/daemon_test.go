@@ -85,6 +85,7 @@ type plan struct {
 	reply    func(*agenttest.Request) agenttest.Reply
 	recorded int    // requests that the model keeps
 	http     string // what the configuration says of the port; "" is any free one
+	more     string // of the configuration
 }
 
 func newHouse(t *testing.T, bin string, p plan) *house {
@@ -134,7 +135,8 @@ model: {type: openai, base_url: %s, name: fake}
 queue: {rate_per_minute: 0}
 channels:
   telegram: {type: telegram, token: %q, api_url: %s, allow: ["*"]}
-`, p.state, p.store, p.http, model, h.api.Token(), h.api.URL())
+%s
+`, p.state, p.store, p.http, model, h.api.Token(), h.api.URL(), p.more)
 	if err := os.WriteFile(h.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
