@@ -80,22 +80,39 @@ await attempt("openai abort", async () => {
   setTimeout(() => run.abort(), 300);
   return run.finalContent();
 });
+// losing is a fetch that loses its first answer, and says what the later ones were.
+function losing() {
+  const seen = { sent: 0, replayed: null };
+  seen.fetch = async (...args) => {
+    const answer = await fetch(...args);
+    if (++seen.sent === 1) {
+      await answer.text();
+      throw new TypeError("fetch failed", { cause: new Error("the connection was lost") });
+    }
+    seen.replayed = answer.headers.get("idempotency-replayed");
+    return answer;
+  };
+  return seen;
+}
 await attempt("openai repeat", async () => {
-  let sent = 0;
-  const lossy = new OpenAI({
-    baseURL: base, apiKey: token,
-    fetch: async (...args) => {
-      const answer = await fetch(...args);
-      if (++sent === 1) {
-        await answer.text();
-        throw new TypeError("the connection was lost");
-      }
-      return answer;
-    },
-  });
-  const { data, response } = await lossy.chat.completions.create({ model: "dragoman", messages: user("own call, once") }).withResponse();
-  return `${data.choices[0].message.content} ${sent} ${response.headers.get("idempotency-replayed")}`;
+  const lost = losing();
+  const lossy = new OpenAI({ baseURL: base, apiKey: token, fetch: lost.fetch });
+  const data = await lossy.chat.completions.create({ model: "dragoman", messages: user("own call, once") });
+  return `${data.choices[0].message.content} ${lost.sent} ${lost.replayed}`;
 });
+await attempt("openai responses repeat", async () => {
+  const lost = losing();
+  const lossy = new OpenAI({ baseURL: base, apiKey: token, fetch: lost.fetch });
+  return `${(await lossy.responses.create({ model: "dragoman", input: "own call, responses" })).output_text} ${lost.sent} ${lost.replayed}`;
+});
+await attempt("openai responses abort", async () => {
+  const run = openai.responses.stream({ model: "dragoman", input: "hold" });
+  setTimeout(() => run.abort(), 300);
+  return run.finalResponse();
+});
+await attempt("openai responses picture", async () => (await openai.responses.create({
+  model: "dragoman", input: user([{ type: "input_text", text: "show" }, { type: "input_image", image_url: png }]),
+})).output_text.split("\n")[0]);
 
 await attempt("openai responses", async () => (await openai.responses.create({ model: "dragoman", input: "four" })).output_text);
 await attempt("openai responses helper", async () => (await openai.responses.stream({ model: "dragoman", input: "five" }).finalResponse()).output_text);
@@ -140,6 +157,11 @@ const providers = {
   "openai.chat": createOpenAI({ baseURL: base, apiKey: token }).chat("dragoman"),
   "openai.responses": createOpenAI({ baseURL: base, apiKey: token }).responses("dragoman"),
 };
+const lossyModels = {
+  compatible: (fetch) => createOpenAICompatible({ name: "dragoman", baseURL: base, apiKey: token, fetch })("dragoman"),
+  "openai.chat": (fetch) => createOpenAI({ baseURL: base, apiKey: token, fetch }).chat("dragoman"),
+  "openai.responses": (fetch) => createOpenAI({ baseURL: base, apiKey: token, fetch }).responses("dragoman"),
+};
 for (const [name, model] of Object.entries(providers)) {
   await attempt(`ai ${name} generate`, async () => (await ai.generateText({ model, prompt: "six" })).text);
   await attempt(`ai ${name} stream`, async () => {
@@ -168,6 +190,18 @@ for (const [name, model] of Object.entries(providers)) {
   await attempt(`ai ${name} picture`, async () => (await ai.generateText({
     model, messages: user([{ type: "text", text: "show" }, { type: "image", image: png }]),
   })).text.split("\n")[0]);
+  await attempt(`ai ${name} abort`, async () => {
+    let aborted = false;
+    const run = ai.streamText({ model, prompt: "hold", abortSignal: AbortSignal.timeout(300), onAbort() { aborted = true; }, onError() {} });
+    let text = "";
+    for await (const piece of run.textStream) text += piece;
+    return `${text} ${aborted}`;
+  });
+  await attempt(`ai ${name} repeat`, async () => {
+    const lost = losing();
+    const run = await ai.generateText({ model: lossyModels[name](lost.fetch), prompt: `own call, ${name}`, headers: { "Idempotency-Key": `${name}-${generation}` } });
+    return `${run.text} ${lost.sent} ${lost.replayed}`;
+  });
   await attempt(`ai ${name} failure`, async () => (await ai.generateText({ model, prompt: "fail", maxRetries: 0 })).text);
   await attempt(`ai ${name} failure in the stream`, async () => {
     let failed = "";
@@ -186,11 +220,34 @@ for (const useResponsesApi of [false, true]) {
     for await (const c of await model.stream("nine")) text += c.text;
     return text;
   });
-  await attempt(`langchain ${kind} calls`, async () => {
-    const bound = model.bindTools([tool("pay")]);
-    const one = await bound.invoke(user("two calls"));
-    const results = one.tool_calls.map((c) => ({ role: "tool", tool_call_id: c.id, content: `paid ${c.args.n}` }));
-    return (await bound.invoke([...user("two calls"), one, ...results])).text;
+  for (const word of ["one call", "two calls", "mixed calls"]) {
+    await attempt(`langchain ${kind} ${word}`, async () => {
+      const bound = model.bindTools([tool("pay")]);
+      const one = await bound.invoke(user(word));
+      const results = one.tool_calls.map((c) => ({ role: "tool", tool_call_id: c.id, content: `paid ${c.args.n}` }));
+      return (await bound.invoke([...user(word), one, ...results])).text;
+    });
+  }
+  await attempt(`langchain ${kind} picture`, async () => (await model.invoke(
+    user([{ type: "text", text: "show" }, { type: "image_url", image_url: { url: png } }]),
+  )).text.split("\n")[0]);
+  await attempt(`langchain ${kind} abort`, async () => {
+    let text = "";
+    try {
+      for await (const c of await model.stream("hold", { signal: AbortSignal.timeout(300) })) text += c.text;
+    } catch {
+      return `${text} aborted`;
+    }
+    return text;
+  });
+  await attempt(`langchain ${kind} repeat`, async () => {
+    const lost = losing();
+    const lossy = new ChatOpenAI({
+      model: "dragoman", apiKey: token, useResponsesApi, maxRetries: 2,
+      configuration: { baseURL: base, fetch: lost.fetch, defaultHeaders: { "Idempotency-Key": `langchain-${kind}-${generation}` } },
+    });
+    const answer = await lossy.invoke(`own call, langchain ${kind}`).catch(() => lossy.invoke(`own call, langchain ${kind}`)); // it repeats no lost connection
+    return `${answer.text} ${lost.sent} ${lost.replayed}`;
   });
   await attempt(`langchain ${kind} structured`, async () => (await model.withStructuredOutput(z.object({ n: z.number() })).invoke("json")).n);
   await attempt(`langchain ${kind} failure`, async () => (await model.invoke("fail")).text);
