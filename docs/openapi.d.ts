@@ -1005,6 +1005,31 @@ export interface SharedPart {
   key: Key;
   messages: number;
 }
+/** Skill is a skill as it is now. */
+export interface Skill {
+  bytes: number;
+  /** its own words */
+  description?: string;
+  /** Files and Bytes are how much there is, and Tokens about how many its instructions have. */
+  files: number;
+  /** Hash is of the whole folder: whoever accepts it says what they have read. */
+  hash?: string;
+  /** Hints are what to look at before it is accepted. They are no verdict. */
+  hints?: (string)[];
+  name: string;
+  /** State is accepted, new, changed (another version was accepted), wrong (it cannot be accepted), or gone (it was accepted, and is not there). */
+  state: string;
+  tokens: number;
+  /** it is wrong */
+  why?: string;
+}
+/** Page is one page of a list. */
+export interface SkillPage {
+  /** never null */
+  data: (Skill)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
 /** Standing is a call that is always allowed in a conversation. */
 export interface Standing {
   /** as JSON, perhaps cut */
@@ -2032,6 +2057,21 @@ export interface Operations {
   /** Every setting with its value and where it is from, without secrets, and what `dragoman check` finds. */
   "GET /settings": {
     answer: Configuration;
+  };
+  /** The skills of `skills.dir`, and which of them the model is offered. */
+  "GET /skills": {
+    answer: SkillPage;
+  };
+  /** Offers a skill to the model, if its hash is that of the list which you have read. */
+  "POST /skills/{name}/accept": {
+    path: {
+      name: string;
+    };
+    body: {
+      /** of a Skill; one that is gone is forgotten */
+      hash: string;
+    };
+    answer: void;
   };
   /** The calls that are always allowed, in conversations that you may read. */
   "GET /standings": {

@@ -75,6 +75,8 @@ type Options struct {
 	ToolServers ToolServers
 	// ToolLogins log in at them. Nil: there are none.
 	ToolLogins ToolLogins
+	// Skills are those of skills.dir. Nil: there are none.
+	Skills Skills
 	// Callers takes calls of webhooks. Nil: no daemon runs.
 	Callers Callers
 	// Reads decides who may read what. Nil: only the operator at the socket reads, and

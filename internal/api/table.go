@@ -283,6 +283,14 @@ var (
 		Method: post, Path: "/tool-servers/{name}/accept", Scope: people.Admin, Within: callWithin, Act: "mcp accept",
 		Doc: "Accepts what a server of tools lists now, if its digest is that of a test which you have read.",
 	}, (*server).acceptTools}
+	ListSkills = Verb[None, Page[Skill]]{Spec{
+		Method: get, Path: "/skills", Scope: people.Operate, Within: callWithin,
+		Doc: "The skills of `skills.dir`, and which of them the model is offered.",
+	}, (*server).skills}
+	AcceptSkill = Order[AcceptedSkill]{Spec{
+		Method: post, Path: "/skills/{name}/accept", Scope: people.Admin, Within: callWithin, Act: "skill accept",
+		Doc: "Offers a skill to the model, if its hash is that of the list which you have read.",
+	}, (*server).acceptSkill}
 	ListStandings = Verb[OptionalKey, Page[Standing]]{Spec{
 		Method: get, Path: "/standings", Scope: people.Chat, Within: callWithin,
 		Doc: "The calls that are always allowed, in conversations that you may read.",
@@ -448,7 +456,7 @@ var table = []Route{
 	PutPrompt.route(), EditMessage.route(), GiveFeedback.route(), TakeFeedbackBack.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),
 	ListFacts.route(), Forget.route(), Correct.route(), PinFact.route(), UnpinFact.route(), UndoMemory.route(),
 	ListQueue.route(), ShowQueue.route(), RetryQueue.route(), DropQueue.route(),
-	ListApprovals.route(), ReadApproval.route(), AnswerApproval.route(), ListStandings.route(), RevokeStanding.route(), ListToolServers.route(), TestToolServer.route(), AcceptTools.route(), BeginToolLogin.route(), FinishToolLogin.route(), ToolServerLogout.route(),
+	ListApprovals.route(), ReadApproval.route(), AnswerApproval.route(), ListStandings.route(), RevokeStanding.route(), ListToolServers.route(), TestToolServer.route(), AcceptTools.route(), BeginToolLogin.route(), FinishToolLogin.route(), ToolServerLogout.route(), ListSkills.route(), AcceptSkill.route(),
 	ListJobs.route(), ListOccurrences.route(), RunJob.route(), PauseJob.route(), ResumeJob.route(),
 	MakeReminder.route(), ChangeReminder.route(), CancelReminder.route(), RestoreReminder.route(),
 	ListPairings.route(), ApprovePairing.route(), RefusePairing.route(), Unpair.route(),

@@ -108,6 +108,7 @@ type Daemon struct {
 	commands  tools.Running // nil without
 	foreign   foreign       // reads what people sent
 	drawer    *drawer       // nil without
+	accepting sync.Mutex    // guards the file of accepted skills
 	outages   outages
 	metrics   *metrics.Set
 	tail      *logtail.Tail

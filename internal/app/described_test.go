@@ -372,6 +372,7 @@ func TestDescribed(t *testing.T) {
 	d.send(c, "POST", "/records", records) // they were joined into another conversation
 	d.describedApprovals()
 	d.describedToolServers()
+	d.describedSkills()
 	for name := range d.operations {
 		if !d.tried[name] && !strings.Contains(strings.Join(refusedHere, ","), name) {
 			t.Errorf("%s never succeeded: add a row with a request of it to described()", name)

@@ -252,6 +252,9 @@ func (d *Daemon) verbs() http.Handler {
 		o.ToolServers = toolServers{d}
 		o.ToolLogins = toolLogins{d}
 	}
+	if d.cfg.Skills.Dir != "" {
+		o.Skills = skillFolder{d}
+	}
 	if d.metrics != nil { // nil: a command without a daemon
 		o.Served = d.metrics.APIRequest
 	}

@@ -1,13 +1,18 @@
 package app
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"dragoman/agent/skills"
 	"dragoman/internal/api"
 	"dragoman/internal/config"
+	"dragoman/internal/respond"
+	"dragoman/sessions"
 )
 
 // skillPins is the file that says which skills were accepted.
@@ -23,6 +28,46 @@ func Skills(cfg *config.Config) (list []skills.Skill, pins skills.Pins, keep fun
 	}
 	list, err = skills.Look(cfg.Skills.Dir, pins)
 	return list, pins, func(p skills.Pins) error { return p.Write(file) }, err
+}
+
+// skillFolder is the [api.Skills] of a daemon, or of a command without one.
+type skillFolder struct{ d *Daemon }
+
+var _ api.Skills = skillFolder{}
+
+// List implements [api.Skills].
+func (f skillFolder) List(context.Context) (all []api.Skill, err error) {
+	list, _, _, err := Skills(f.d.cfg)
+	for _, s := range list {
+		all = append(all, api.Skill{
+			Name: s.Name, Description: s.About, State: s.State, Why: s.Why, Hash: s.Hash, Files: s.Files, Bytes: s.Bytes, Tokens: s.Tokens, Hints: s.Hints,
+		})
+	}
+	return all, err
+}
+
+// Accept implements [api.Skills].
+func (f skillFolder) Accept(_ context.Context, a api.AcceptedSkill) error {
+	f.d.accepting.Lock()
+	defer f.d.accepting.Unlock()
+	list, pins, keep, err := Skills(f.d.cfg)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(s skills.Skill) bool { return s.Name == a.Name })
+	switch {
+	case i < 0:
+		return fmt.Errorf("app: skill %s: %w", a.Name, sessions.ErrNotFound)
+	case list[i].State == skills.Wrong:
+		return &respond.Refusal{Status: http.StatusUnprocessableEntity, Sentence: "This skill cannot be accepted: " + list[i].Why}
+	case list[i].Hash != a.Hash:
+		return &respond.Refusal{Status: http.StatusUnprocessableEntity, Param: "hash", Sentence: "The skill is another one than you have read. List the skills, and look at it again."}
+	case list[i].State == skills.Gone:
+		delete(pins, a.Name)
+	default:
+		pins[a.Name] = a.Hash
+	}
+	return keep(pins)
 }
 
 var _ = feature(func(cfg *config.Config, _ *Daemon) []api.Feature {
