@@ -103,7 +103,7 @@ func Schedule(r Reminders) agent.Tool {
 		said, err := r.Schedule(ctx, c, args.order())
 		return said, reminderFailed(ctx, err)
 	})
-	t.weighty = func(args orderArgs, _ int, _ bool) bool { return args.goesOn() || args.Zone != "" }
+	t.weighty = func(args orderArgs, _ int, nobody bool) bool { return args.goesOn() || nobody && args.Zone != "" }
 	return t
 }
 
@@ -174,7 +174,7 @@ func ChangeJob(r Reminders) agent.Tool {
 		return said, reminderFailed(ctx, err)
 	})
 	t.weighty = func(args changeJobArgs, _ int, nobody bool) bool {
-		return nobody || args.Every != "" || args.order().When.Repeat != nil || args.Zone != ""
+		return nobody || args.Every != "" || args.order().When.Repeat != nil
 	}
 	return t
 }
