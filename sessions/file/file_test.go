@@ -10,7 +10,7 @@ import (
 	"dragoman/sessions/engine"
 	"dragoman/sessions/file"
 	"dragoman/sessions/rowstest"
-	"dragoman/sessions/sqlite"
+	"dragoman/sessions/sqlite/sqlitetest"
 	"dragoman/sessions/storetest"
 )
 
@@ -22,7 +22,11 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func open(t *testing.T) *engine.Store { return openDir(t, t.TempDir()) }
+// open makes a store that does not call fsync: most tests do not cut the power, and would wait
+// for the disk most of the time.
+func open(t *testing.T) *engine.Store {
+	return openDir(t, filepath.Join(t.TempDir(), sqlitetest.Unsynced))
+}
 
 func openDir(t *testing.T, dir string) *engine.Store {
 	return openWith(t, filepath.Join(dir, "sessions"), file.Options{})
@@ -46,7 +50,7 @@ func TestStore(t *testing.T) { storetest.Run(t, open) }
 
 func TestStoreClock(t *testing.T) {
 	storetest.RunClocked(t, func(t *testing.T, now func() time.Time) *engine.Store {
-		return openWith(t, t.TempDir(), file.Options{Now: now})
+		return openWith(t, filepath.Join(t.TempDir(), sqlitetest.Unsynced), file.Options{Now: now})
 	})
 }
 
@@ -54,14 +58,7 @@ func FuzzText(f *testing.F) { storetest.FuzzText(f, open) }
 
 func TestStoreDurable(t *testing.T) { storetest.RunDurable(t, openDir) }
 
-func openRowsAlone(t *testing.T) *engine.Store {
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "rows.db"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
+func openRowsAlone(t *testing.T) *engine.Store { return sqlitetest.Open(t, nil) }
 
 func TestCopies(t *testing.T) {
 	for name, pair := range map[string][2]func(*testing.T) *engine.Store{

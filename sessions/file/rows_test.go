@@ -11,9 +11,7 @@ import (
 )
 
 func TestRows(t *testing.T) {
-	rowstest.Run(t, func(t *testing.T) rows.Backend {
-		return openWith(t, filepath.Join(t.TempDir(), "sessions"), file.Options{}).Backend()
-	})
+	rowstest.Run(t, func(t *testing.T) rows.Backend { return open(t).Backend() })
 }
 
 // openRows opens a store whose documents are written all the time.

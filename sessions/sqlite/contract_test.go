@@ -23,8 +23,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// open makes a store that does not call fsync: most tests do not cut the power, and would wait
+// for the disk most of the time.
 func open(t *testing.T) *engine.Store {
-	return openDir(t, t.TempDir())
+	return openDir(t, filepath.Join(t.TempDir(), sqlitetest.Unsynced))
 }
 
 func openDir(t *testing.T, dir string) *engine.Store {
@@ -55,7 +57,7 @@ func TestStore(t *testing.T) {
 
 func TestStoreClock(t *testing.T) {
 	storetest.RunClocked(t, func(t *testing.T, now func() time.Time) *engine.Store {
-		return openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{Now: now})
+		return openFile(t, filepath.Join(t.TempDir(), sqlitetest.Unsynced, "dragoman.db"), sqlite.Options{Now: now})
 	})
 }
 

@@ -17,7 +17,7 @@ type queries map[string]bool
 
 // open makes a store whose statements are noted when its test ends.
 func (q queries) open(t *testing.T) *engine.Store {
-	s := openFile(t, filepath.Join(t.TempDir(), "state", "dragoman.db"), sqlite.Options{})
+	s := open(t)
 	t.Cleanup(func() { // before the store is closed
 		for _, query := range sqlite.Statements(s) {
 			q[query] = true

@@ -23,9 +23,7 @@ import (
 )
 
 func TestRows(t *testing.T) {
-	rowstest.Run(t, func(t *testing.T) rows.Backend {
-		return openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{}).Backend()
-	})
+	rowstest.Run(t, func(t *testing.T) rows.Backend { return open(t).Backend() })
 }
 
 func openRows(ctx context.Context, dir string) (rows.Backend, error) {

@@ -23,12 +23,15 @@ import (
 // Store is what [Open] returns.
 type Store = engine.Store
 
-// fileName is the name of these stores, and of no others.
-const fileName = "sqlitetest.db"
+// Unsynced is a part of the path of each store here. Another SQLite store whose path has it
+// does not call fsync either.
+const Unsynced = "sqlitetest"
+
+const fileName = Unsynced + ".db"
 
 func init() {
 	driver.RegisterConnectionHook(func(c driver.ExecQuerierContext, dsn string) error {
-		if !strings.Contains(dsn, fileName) {
+		if !strings.Contains(dsn, Unsynced) {
 			return nil
 		}
 		_, err := c.ExecContext(context.Background(), "PRAGMA synchronous=OFF", nil)
