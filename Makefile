@@ -22,6 +22,9 @@ STORE ?= sqlite
 # The packages whose tests take minutes. make test begins with them: at its end one of them
 # alone would wait for its timers on one of the cores.
 SLOWEST := ./sessions/postgres ./internal/story ./cmd/dragoman ./internal/gateway ./internal/crash ./sessions/file ./sessions/sqlite
+# How many packages make test tests at once. Their tests wait most of the time, for a disk, for
+# PostgreSQL, for a daemon to start: with one package for each of two cores, half of them are idle.
+AT_ONCE := $(shell cores=$$(getconf _NPROCESSORS_ONLN || echo 2); echo $$((cores < 4 ? 4 : cores)))
 # The packages that start a built program and watch it from outside, or read the sources. The
 # race detector would watch those who watch.
 OUTSIDE := internal/story|internal/crash|internal/bench|internal/archtest|internal/plain
@@ -53,12 +56,13 @@ build:
 	@test -x bin/dragoman || echo "Compiling bin/dragoman. The first time takes a minute or two, and downloads the modules."
 	@CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/dragoman ./cmd/dragoman
 
+# make lint vets the packages, all of it and not the part that go test takes.
 ## test: run all tests but those of test-clients, test-hands and test-page (installs ngircd, PostgreSQL, chromium, promtool and npm's aimock where it may)
 test: need
-	@set -o pipefail; go test -json -timeout 20m -skip '^TestHands' $(SLOWEST) ./... | go run ./.ci/summary
-	go test ./.ci/summary
-	go test -tags nowhatsapp -run WithoutWhatsApp ./internal/app
-	go test -tags nopostgres -run WithoutPostgreSQL ./internal/app
+	@set -o pipefail; go test -json -vet=off -p $(AT_ONCE) -timeout 20m -skip '^TestHands' $(SLOWEST) ./... | go run ./.ci/summary
+	go test -vet=off ./.ci/summary
+	go test -vet=off -tags nowhatsapp -run WithoutWhatsApp ./internal/app
+	go test -vet=off -tags nopostgres -run WithoutPostgreSQL ./internal/app
 
 ## need: install what the tests need and lack
 need:
