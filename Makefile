@@ -45,6 +45,10 @@ ifneq ($(shell git rev-parse --git-dir >/dev/null 2>&1 && echo yes),yes)
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
+# Tests, linters and the program of make build are compiled alike, so each package is compiled once.
+test test-clients test-hands test-page lint: export CGO_ENABLED := 0
+test test-clients test-hands test-page lint: export GOFLAGS := $(GOFLAGS) -trimpath
+
 .PHONY: run build test need test-clients test-hands test-page test-cluster test-older test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-listeners bench-api bench-sizes bench-page bench-postgres pictures sweep check generate lint race fuzz install uninstall clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
