@@ -7,7 +7,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"dragoman/internal/testkit"
 	"dragoman/sessions/engine"
 	"dragoman/sessions/rowstest"
 	"dragoman/sessions/sqlite"
@@ -66,15 +65,3 @@ func FuzzText(f *testing.F) { storetest.FuzzText(f, open) }
 func TestStoreDurable(t *testing.T) { storetest.RunDurable(t, openDir) }
 
 func TestCopies(t *testing.T) { storetest.RunCopies(t, open, open) }
-
-// TestStepsThatRunTwice: a step only reads, so running it twice changes nothing.
-func TestStepsThatRunTwice(t *testing.T) {
-	testkit.OneGoroutine(t) // but for the races of TestStore, which run there
-	twiceAt := func(t *testing.T, now func() time.Time) *engine.Store {
-		return engine.New(rowstest.Twice(sqlitetest.Open(t, now).Backend()), "sqlite", now)
-	}
-	twice := func(t *testing.T) *engine.Store { return twiceAt(t, nil) }
-	storetest.Run(t, twice)
-	storetest.RunClocked(t, twiceAt)
-	storetest.RunCopies(t, twice, twice)
-}

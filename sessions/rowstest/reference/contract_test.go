@@ -19,8 +19,9 @@ func TestRows(t *testing.T) {
 	rowstest.Run(t, func(*testing.T) rows.Backend { return reference.New(nil) })
 }
 
+// openAt makes a store whose steps run twice. They only read, so that changes nothing.
 func openAt(_ *testing.T, now func() time.Time) *engine.Store {
-	return engine.New(reference.New(now), "reference", now)
+	return engine.New(rowstest.Twice(reference.New(now)), "reference", now)
 }
 
 func open(t *testing.T) *engine.Store { return openAt(t, nil) }
