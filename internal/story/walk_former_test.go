@@ -44,7 +44,8 @@ func TestWalkFormerAddresses(t *testing.T) {
 	}
 }
 
-// What ends the composition of an input method neither sends the word nor stops an answer.
+// What ends the composition of an input method neither sends the word nor stops an answer. With
+// a word in the box, Stop is still beside it.
 func TestWalkComposition(t *testing.T) {
 	pageKit(t)
 	h := newHouse(t, plan{})
@@ -56,6 +57,10 @@ func TestWalkComposition(t *testing.T) {
 	w.find("button", "Stop the answer (Esc)")
 	const box = `document.querySelector("#text")`
 	w.types("Write a message", "word")
+	w.resize(390, 844)
+	w.find("button", "Stop the answer (Esc)") // beside the word, also on a phone
+	w.find("button", "Send (Enter)")
+	w.resize(1280, 800)
 	for what, init := range map[string]string{
 		"as browsers say it today": `{key: "Escape", isComposing: true, bubbles: true, cancelable: true}`,
 		"as some browsers say it":  `{key: "Escape", keyCode: 229, bubbles: true, cancelable: true}`,
