@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"math"
+	"slices"
 	"time"
 
 	"dragoman/internal/gateway"
@@ -56,14 +58,16 @@ func (s storedEvents) Since(ctx context.Context, t time.Time, limit int, see fun
 	for i := range list {
 		add(list[i])
 	}
-	outcomes, err := s.Occurrences(ctx, "", limit)
+	// The newest by their due times may be old by At: a late one, or one of a job that took
+	// long. So all are looked at, whatever the listener may see.
+	outcomes, err := s.Occurrences(ctx, "", math.MaxInt)
 	if err != nil {
 		return nil, false, err
 	}
-	for i := len(outcomes) - 1; i >= 0; i-- { // they are newest first
-		if !outcomes[i].At.Before(t) {
-			add(jobEvent(outcomes[i]))
-		}
+	outcomes = slices.DeleteFunc(outcomes, func(o sessions.Occurrence) bool { return o.At.Before(t) })
+	slices.SortStableFunc(outcomes, func(a, b sessions.Occurrence) int { return a.At.Compare(b.At) })
+	for i := range outcomes {
+		add(jobEvent(outcomes[i]))
 	}
 	return events, true, nil
 }

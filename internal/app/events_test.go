@@ -142,6 +142,48 @@ func TestEventsOverARestart(t *testing.T) {
 	}
 }
 
+// A listener that may see one job hears its outcome after a restart, however many others
+// there are, and however late it was.
+func TestOutcomesOverARestart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dragoman.db")
+	p := open(t, path)
+	mine := stream.Filter{See: func(e *stream.Event) bool { return e.Event != stream.JobDone || e.Job == "mine" }}
+	l, err := p.events.Listen(t.Context(), mine, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.accept(t, "1")
+	_, cursor := next(t, l)
+	l.Close()
+	due := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	outcome := func(job string, due time.Time) {
+		t.Helper()
+		err := errors.Join(p.Plan(t.Context(), job, time.Time{}, due), p.Skip(t.Context(), job, due, due.Add(time.Hour), "missed", "late"))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	outcome("mine", due)
+	for i := range stream.MaxMissed + 50 {
+		outcome(fmt.Sprint("other", i), due.Add(time.Minute))
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	p = open(t, path)
+	defer p.Close()
+	l, err = p.events.Listen(t.Context(), mine, cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	got, err := l.Next(t.Context())
+	if err != nil || len(got) != 2 || got[1].Job != "mine" || got[1].Outcome != "missed" {
+		t.Errorf("heard %+v, %v; want the repeat of the message and the outcome", got, err)
+	}
+}
+
 // What was published before the end reaches the hooks.
 func TestHooksGetTheLastEvents(t *testing.T) {
 	const many = 50 // more than the hooks are given at once
