@@ -432,6 +432,9 @@ type Occurrence struct {
 	Outcome string    `json:"outcome"` // "fired", "ran", "silent", "failed", "skipped", "missed"
 	Why     string    `json:"why,omitempty"`
 	At      time.Time `json:"at"` // when the outcome was written
+	// Changed is when a run became one that failed, because its text could not be
+	// delivered; zero: it did not. At stays when the job ran.
+	Changed time.Time `json:"changed,omitzero"`
 }
 
 // NotDelivered begins the Why of a failed run that worked, and whose text did not arrive.

@@ -44,7 +44,9 @@ type Occurrence struct {
 	At      time.Time `json:"at"` // when the outcome was written
 }
 
-func occurrenceOf(o sessions.Occurrence) Occurrence { return Occurrence(o) }
+func occurrenceOf(o sessions.Occurrence) Occurrence {
+	return Occurrence{Job: o.Job, Due: o.Due, Outcome: o.Outcome, Why: o.Why, At: o.At}
+}
 
 // Scheduler lists, runs and pauses jobs.
 type Scheduler interface {

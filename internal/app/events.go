@@ -38,7 +38,11 @@ func eventOf(r *sessions.Recent) stream.Event {
 }
 
 func jobEvent(o sessions.Occurrence) stream.Event {
-	return stream.Event{Event: stream.JobDone, At: o.At, Job: o.Job, Due: o.Due, Outcome: o.Outcome, Why: o.Why}
+	at := o.At
+	if o.Changed.After(at) {
+		at = o.Changed
+	}
+	return stream.Event{Event: stream.JobDone, At: at, Job: o.Job, Due: o.Due, Outcome: o.Outcome, Why: o.Why}
 }
 
 // storedEvents finds in the store what a listener missed.
@@ -64,10 +68,15 @@ func (s storedEvents) Since(ctx context.Context, t time.Time, limit int, see fun
 	if err != nil {
 		return nil, false, err
 	}
-	outcomes = slices.DeleteFunc(outcomes, func(o sessions.Occurrence) bool { return o.At.Before(t) })
-	slices.SortStableFunc(outcomes, func(a, b sessions.Occurrence) int { return a.At.Compare(b.At) })
-	for i := range outcomes {
-		add(jobEvent(outcomes[i]))
+	var done []stream.Event
+	for _, o := range outcomes {
+		if e := jobEvent(o); !e.At.Before(t) {
+			done = append(done, e)
+		}
+	}
+	slices.SortStableFunc(done, func(a, b stream.Event) int { return a.At.Compare(b.At) })
+	for i := range done {
+		add(done[i])
 	}
 	return events, true, nil
 }

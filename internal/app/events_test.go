@@ -184,6 +184,19 @@ func TestOutcomesOverARestart(t *testing.T) {
 	}
 }
 
+// An outcome that changed is new at that time: a listener from before it hears of it.
+func TestAChangedOutcomeIsNew(t *testing.T) {
+	ran := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	failed := sessions.Occurrence{Job: "j", Outcome: "failed", At: ran, Changed: ran.Add(time.Hour)}
+	if e := jobEvent(failed); !e.At.Equal(failed.Changed) {
+		t.Errorf("it is told as of %s, want %s", e.At, failed.Changed)
+	}
+	failed.Changed = time.Time{}
+	if e := jobEvent(failed); !e.At.Equal(ran) {
+		t.Errorf("it is told as of %s, want %s", e.At, ran)
+	}
+}
+
 // What was published before the end reaches the hooks.
 func TestHooksGetTheLastEvents(t *testing.T) {
 	const many = 50 // more than the hooks are given at once

@@ -43,7 +43,7 @@ func (st *step) unheardOf(job string, o *rows.Out, why string) {
 	if run == nil || run.Outcome == "failed" { // by itself, or by another piece of its text
 		return
 	}
-	st.occurred(sessions.Occurrence{Job: run.Job, Due: run.Due, Outcome: "failed", Why: sessions.NotDelivered + why, At: run.At})
+	st.occurred(sessions.Occurrence{Job: run.Job, Due: run.Due, Outcome: "failed", Why: sessions.NotDelivered + why, At: run.At, Changed: st.now})
 }
 
 func cleanOccurrence(o sessions.Occurrence) sessions.Occurrence {
@@ -51,6 +51,7 @@ func cleanOccurrence(o sessions.Occurrence) sessions.Occurrence {
 	o.Outcome = rules.Text(o.Outcome)
 	o.Why = rules.Text(o.Why)
 	o.Due, o.At = rules.Time(o.Due), rules.Time(o.At)
+	o.Changed = rules.Time(o.Changed)
 	return o
 }
 

@@ -155,6 +155,7 @@ func (d *differ) record() rows.Record {
 		r.Occurrence.Outcome = "ran"
 		r.Occurrence.Why = d.text()
 		r.Occurrence.At = d.time()
+		r.Occurrence.Changed = d.time()
 	default:
 		r.Quarantined.ID = cmp.Or(r.Quarantined.ID, "2")
 		r.Quarantined.Raw = []byte{0, 255, byte(d.n)}

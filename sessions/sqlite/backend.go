@@ -166,6 +166,7 @@ func (b *backend) start(o Options) error {
 		t.addColumn("summaries", "origins", "TEXT NOT NULL DEFAULT ''")
 		t.addColumn("facts", "origins", "TEXT NOT NULL DEFAULT ''")
 		t.addColumn("facts", "marks", "TEXT NOT NULL DEFAULT ''")
+		t.addColumn("occurrences", "changed", "INTEGER NOT NULL DEFAULT 0")
 		if former {
 			t.toLabels()
 		}

@@ -34,9 +34,9 @@ var (
 		j := orNew(&r.Job)
 		return []any{&j.Job, asTime(&j.Due)}
 	}}
-	occurrences = &kind{"occurrences", "job, due", "job, due", "outcome, why, at", func(r *rows.Record) []any {
+	occurrences = &kind{"occurrences", "job, due", "job, due", "outcome, why, at, changed", func(r *rows.Record) []any {
 		o := orNew(&r.Occurrence)
-		return []any{&o.Job, asTime(&o.Due), &o.Outcome, &o.Why, asTime(&o.At)}
+		return []any{&o.Job, asTime(&o.Due), &o.Outcome, &o.Why, asTime(&o.At), asTime(&o.Changed)}
 	}}
 	notes = &kind{"notes", "kind, owner, name", "kind, owner, name", "due, at, data", func(r *rows.Record) []any {
 		n := orNew(&r.Note)

@@ -164,6 +164,7 @@ CREATE TABLE occurrences (
 	why      TEXT    NOT NULL,
 	at       INTEGER NOT NULL,
 	inbox_id INTEGER NOT NULL DEFAULT 0,
+	changed  INTEGER NOT NULL DEFAULT 0,
 	PRIMARY KEY (job, due)
 ) WITHOUT ROWID;
 CREATE INDEX occurrences_due ON occurrences (due);

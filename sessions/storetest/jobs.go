@@ -84,6 +84,9 @@ var jobTests = map[string]func(*testing.T, *rig){
 		must(t, err)
 		for _, o := range all {
 			got = append(got, o.Outcome+" "+o.Why)
+			if o.Changed.IsZero() != (o.Outcome == "ran") || o.At.IsZero() {
+				t.Errorf("%s: at %s, changed %s", o.Outcome, o.At, o.Changed)
+			}
 		}
 		same(t, "Occurrences", got, []string{"ran ", "failed its text was not delivered: the chat is gone", "ran "})
 	},
