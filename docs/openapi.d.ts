@@ -654,7 +654,7 @@ export interface Mark {
 export interface Me {
   /** Home is their first room on the page. With another name in the place of "default" it is another room of theirs. */
   home?: Key;
-  /** Identities are those under which they write, one of each network or several. */
+  /** Identities are those under which they write, one of each network or several. At a port without tokens, where nobody shows who they are, only the names that rooms have for them. */
   identities: (string)[];
   /** MaxFile is how large a file of theirs may be, in bytes; left out: files cannot be sent. */
   max_file?: number;
@@ -1356,7 +1356,7 @@ export interface Operations {
   "GET /budgets": {
     answer: BudgetPage;
   };
-  /** The channels with their state, and whether each is linked to a phone: for the scope `read`, and for whoever runs Dragoman. */
+  /** The channels with their state, and whether each is linked to a phone: for the scope `read`, and for whoever runs Dragoman and shows a token. */
   "GET /channels": {
     answer: ChannelPage;
   };

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"dragoman/channels"
 	"dragoman/internal/people"
@@ -17,7 +18,8 @@ type Me struct {
 	Scope  people.Scope `json:"scope"`
 	// Token is the name of the token that was shown; "": none was.
 	Token string `json:"token,omitempty"`
-	// Identities are those under which they write, one of each network or several.
+	// Identities are those under which they write, one of each network or several. At a port
+	// without tokens, where nobody shows who they are, only the names that rooms have for them.
 	Identities []string `json:"identities"`
 	// Home is their first room on the page. With another name in the place of "default" it
 	// is another room of theirs.
@@ -35,6 +37,12 @@ func (s *server) me(ctx context.Context, _ None) (Me, error) {
 	known, err := s.Directory.Identities(ctx, who.ID)
 	if err != nil {
 		return Me{}, err
+	}
+	if who.AtOpenPort() {
+		known = slices.DeleteFunc(known, func(one string) bool {
+			room, id, _ := strings.Cut(one, ":")
+			return !slices.Contains(s.Directory.Rooms(), room) || strings.Contains(id, ":") // a joined one
+		})
 	}
 	if known == nil {
 		known = []string{} // never null

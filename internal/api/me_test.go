@@ -3,6 +3,7 @@ package api_test
 import (
 	"testing"
 
+	"dragoman/channels"
 	"dragoman/internal/api"
 	"dragoman/internal/people"
 
@@ -47,5 +48,39 @@ func TestMe(t *testing.T) {
 	head, err := api.ReadConversation.Call(t.Context(), c, api.About{Key: annsRoom})
 	if err != nil || head.Derived != "old tea of "+annsRoom.String() {
 		t.Errorf("the head of her room is called %q, %v", head.Derived, err)
+	}
+}
+
+// At a port without tokens anybody on the machine asks: they learn nothing of the operator's
+// networks.
+func TestMeAtAnOpenPort(t *testing.T) {
+	s := talks(t)
+	o := optionsOf(s)
+	o.Channels = func() []api.Channel {
+		return []api.Channel{{Name: "telegram", Type: "telegram"}, {Name: "web", Type: "web"}}
+	}
+	o.Directory = people.NewDirectory(s, people.DirectoryOptions{
+		Rooms: []string{"web"}, Operator: func() channels.Key { return channels.MustKey("telegram:9") },
+	})
+	err := o.Directory.Join(t.Context(), people.OperatorID, "telegram:42")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for token, want := range map[string][]string{
+		"":      {"web:operator", "web:owner"},
+		"phone": {"telegram:42", "telegram:9", "web:operator", "web:owner", "web:telegram:42"},
+	} {
+		c := with(o, people.Principal{ID: people.OperatorID, Token: token}, people.Chat)
+		me, err := api.ReadMe.Call(t.Context(), c, api.None{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, me.Identities); diff != "" {
+			t.Errorf("with the token %q (-want +got):\n%s", token, diff)
+		}
+		_, err = api.ListChannels.Call(t.Context(), c, api.None{})
+		if (err == nil) != (token != "") {
+			t.Errorf("channels with the token %q: %v", token, err)
+		}
 	}
 }

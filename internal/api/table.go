@@ -400,7 +400,7 @@ var (
 
 	ListChannels = Verb[None, Page[Channel]]{Spec{
 		Method: get, Path: "/channels", Scope: people.Chat, Within: callWithin,
-		Doc: "The channels with their state, and whether each is linked to a phone: for the scope `read`, and for whoever runs Dragoman.",
+		Doc: "The channels with their state, and whether each is linked to a phone: for the scope `read`, and for whoever runs Dragoman and shows a token.",
 	}, (*server).channels}
 	ReadChannelDays = Verb[None, ChannelDays]{Spec{
 		Method: get, Path: "/channels/history", Scope: people.Read, Within: callWithin,
