@@ -1,4 +1,20 @@
 // The types of Dragoman's API, made from openapi.json by a test. Do not edit.
+/** AgentChoice is a persona that may answer in a conversation. */
+export interface AgentChoice {
+  /** Answers says that it answers there now. */
+  answers?: boolean;
+  /** Model is the one that it names; "": as elsewhere. */
+  model?: string;
+  /** dragoman is the one of the section agent */
+  name: string;
+}
+/** Page is one page of a list. */
+export interface AgentChoicePage {
+  /** never null */
+  data: (AgentChoice)[];
+  /** Next is the "after" of the next page. "": this is the last one. */
+  next?: string;
+}
 /** Approval is a call of a tool that somebody was asked about. */
 export interface Approval {
   /** it was */
@@ -1465,6 +1481,13 @@ export interface Operations {
       model?: string;
     };
     answer: void;
+  };
+  /** The personas that may answer in a conversation, as `/agent` lists them; `agent` of `PATCH` chooses one. */
+  "GET /conversations/{key}/agents": {
+    path: {
+      key: Key;
+    };
+    answer: AgentChoicePage;
   };
   /** Summarises the older part of a conversation, as `/compact` does: all of it is kept. The conversation is told what became of it. */
   "POST /conversations/{key}/compact": {

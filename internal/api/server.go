@@ -56,6 +56,8 @@ type Options struct {
 	Models func() []ModelChoice
 	// Commands are those that a person may use in a room of theirs. Nil: no daemon runs.
 	Commands func(room channels.Key) []Command
+	// Agents are the personas of a conversation. Nil: no daemon runs.
+	Agents Agents
 	// MayAnswer is an error with a sentence if the persona of that name may not answer in k.
 	// Nil: no daemon runs, and nobody knows.
 	MayAnswer func(k channels.Key, name string) error

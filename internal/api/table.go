@@ -102,6 +102,10 @@ var (
 		Method: get, Path: "/conversations/{key}", Scope: people.Chat, Within: callWithin,
 		Doc: "One conversation with its settings.",
 	}, (*server).conversation}
+	ListAgents = Verb[About, Page[AgentChoice]]{Spec{
+		Method: get, Path: "/conversations/{key}/agents", Scope: people.Chat, Within: callWithin,
+		Doc: "The personas that may answer in a conversation, as `/agent` lists them; `agent` of `PATCH` chooses one.",
+	}, (*server).agents}
 	ReadMessages = Verb[Part, Page[Message]]{Spec{
 		Method: get, Path: "/conversations/{key}/messages", Scope: people.Chat, Within: callWithin,
 		Doc: "Messages, oldest first: the first ones of a part that has an `after`, else the newest.",
@@ -451,7 +455,7 @@ var (
 var table = []Route{
 	ReadStatus.route(), ReadHealth.route(), ReadConfiguration.route(), ReadLog.route(), followLog.route(), ListModels.route(), ListCommands.route(), ReadMe.route(), ListNodes.route(), ReadNumbers.route(), ReadUsage.route(), ReadOwnUsage.route(), ListBudgets.route(), ListOwnBudgets.route(),
 	ListFeedback.route(), CountFeedback.route(),
-	Find.route(), ReadConversation.route(), ReadMessages.route(), readFile.route(), uploadFile.route(), ListFiles.route(), exportThem.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
+	Find.route(), ReadConversation.route(), ListAgents.route(), ReadMessages.route(), readFile.route(), uploadFile.route(), ListFiles.route(), exportThem.route(), ReadFeed.route(), ReadRunning.route(), ReadSummary.route(), ListGenerations.route(),
 	SearchAll.route(), Configure.route(), Rename.route(), MarkRead.route(), MarkUnread.route(), Pin.route(), Unpin.route(), PutQuestion.route(),
 	PutPrompt.route(), EditMessage.route(), GiveFeedback.route(), TakeFeedbackBack.route(), StopTurn.route(), AskAgain.route(), BeginAnew.route(), Compact.route(), ReplyByHand.route(), Delete.route(), Join.route(),
 	ListFacts.route(), Forget.route(), Correct.route(), PinFact.route(), UnpinFact.route(), UndoMemory.route(),

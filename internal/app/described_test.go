@@ -259,6 +259,7 @@ func described(dead, aside string, known api.Remembered) [][3]string {
 		{"GET", "/conversations"},
 		{"GET", "/conversations?limit=1&meta.color=blue"},
 		{"GET", "/conversations/" + own},
+		{"GET", "/conversations/" + own + "/agents"},
 		{"GET", "/conversations/" + own + "/messages?limit=5"},
 		{"GET", "/conversations/" + own + "/feed"},
 		{"GET", "/conversations/" + own + "/messages/1/files/0"},

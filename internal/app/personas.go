@@ -1,11 +1,14 @@
 package app
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"dragoman/agent"
 	"dragoman/agent/toolbox"
+	"dragoman/channels"
+	"dragoman/internal/api"
 	"dragoman/internal/config"
 	"dragoman/internal/personas"
 )
@@ -36,6 +39,24 @@ func exactly(list config.ToolList) []string {
 		return nil
 	}
 	return list.Names()
+}
+
+// agentsIn are the personas that may answer in k, where chosen was chosen. Where nothing is
+// bound, a program may choose each.
+func (d *Daemon) agentsIn(k channels.Key, chosen string) (all []api.AgentChoice) {
+	names := d.personas.Choices(k)
+	if len(names) == 0 {
+		names = append([]string{personas.Plain}, d.personas.Names()...)
+	}
+	now := cmp.Or(d.personas.Of(k, chosen), personas.Plain)
+	for _, name := range names {
+		one := api.AgentChoice{Name: name, Answers: name == now}
+		if p := d.personas.Persona(name); p != nil {
+			one.Model = p.Model
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 // tellMissing logs the tools that lists name and nothing offers: only now is it known what

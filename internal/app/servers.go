@@ -268,6 +268,7 @@ func (d *Daemon) verbs() http.Handler {
 		o.Models = d.modelChoices
 		o.Commands = d.commandsIn
 		o.MayAnswer = d.gateway.MayAnswer
+		o.Agents = d.agentsIn
 		o.Listening = d.events
 		o.Talk = doors{d}
 		o.Approvals = approvals{d.book, d.gateway}
