@@ -18,10 +18,11 @@ import (
 // says what it is.
 func (b *Book) Make(ctx context.Context, a Asker, o heartbeat.Order) (said string, err error) {
 	r, moved, err := b.add(ctx, a, o)
+	also := b.sayMoved(ctx, a, moved, "")
 	if err != nil {
-		return "", err
+		return "", refusedBeside(err, also)
 	}
-	return b.say(ctx, a, r, r.name) + b.sayMoved(a, []string{r.owner}, moved, ""), nil
+	return b.say(ctx, a, r, r.name) + also, nil
 }
 
 // add stores a new reminder of a. It returns what has moved to a clock that they say with it.
@@ -44,11 +45,11 @@ func (b *Book) add(ctx context.Context, a Asker, o heartbeat.Order) (r reminder,
 	}}
 	err = b.plan(&r, o.When, zone)
 	if err != nil {
-		return r, nil, err
+		return r, moved, err
 	}
 	err = b.checkChat(ctx, a.Key)
 	if err != nil {
-		return r, nil, err
+		return r, moved, err
 	}
 	err = b.store.ChangeNotes(ctx, Kind, owner, func(have []sessions.Note) (put []sessions.Note, remove []string, err error) {
 		if len(readAll(have)) >= MaxPerson {
@@ -63,7 +64,7 @@ func (b *Book) add(ctx context.Context, a Asker, o heartbeat.Order) (r reminder,
 		return []sessions.Note{n, remember}, nil, err
 	})
 	if err != nil {
-		return r, nil, wrap("make a reminder", err)
+		return r, moved, wrap("make a reminder", err)
 	}
 	b.changed()
 	return r, moved, nil
@@ -205,10 +206,10 @@ func (b *Book) Change(ctx context.Context, a Asker, name string, o heartbeat.Ord
 		return []sessions.Note{n}, nil, err
 	})
 	if err != nil {
-		return "", wrap("change a reminder", err)
+		return "", refusedBeside(wrap("change a reminder", err), b.sayMoved(ctx, a, moved, ""))
 	}
 	b.changed()
-	return "Changed. " + b.say(ctx, a, changed, nameFor(owners, changed)) + b.sayMoved(a, owners, moved, changed.job()), nil
+	return "Changed. " + b.say(ctx, a, changed, nameFor(owners, changed)) + b.sayMoved(ctx, a, moved, changed.job()), nil
 }
 
 // rewrite puts the words of o into r.

@@ -87,9 +87,5 @@ func (b *Book) KeepZone(ctx context.Context, c agent.Call, name string) (said st
 	if err != nil {
 		return "", err
 	}
-	owners, err := b.owners(ctx, a)
-	if err != nil {
-		return "", err
-	}
-	return "From now on I take the times that you say as those of " + zone.String() + "." + b.sayMoved(a, owners, moved, ""), nil
+	return "From now on I take the times that you say as those of " + zone.String() + "." + b.sayMoved(ctx, a, moved, ""), nil
 }

@@ -2,10 +2,12 @@ package reminders
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"dragoman/heartbeat"
 	"dragoman/sessions"
 )
 
@@ -89,7 +91,14 @@ const maxMoved = 10
 
 // sayMoved names what has moved, for a, without the words: a model reads it, and they may be
 // somebody else's. A shared chat reads of its own alone. but is not named.
-func (b *Book) sayMoved(a Asker, owners []string, moved []reminder, but string) string {
+func (b *Book) sayMoved(ctx context.Context, a Asker, moved []reminder, but string) string {
+	if len(moved) == 0 {
+		return ""
+	}
+	owners, err := b.owners(ctx, a)
+	if err != nil {
+		return "" // it is done, and /jobs shows it
+	}
 	var list []string
 	more := 0
 	for _, r := range moved {
@@ -108,4 +117,13 @@ func (b *Book) sayMoved(a Asker, owners []string, moved []reminder, but string) 
 		return ""
 	}
 	return "\nWhat was asked for before is on that clock now, too: " + strings.Join(list, ", ") + "."
+}
+
+// refusedBeside is err with what was done all the same, if it is a sentence for whoever asked.
+func refusedBeside(err error, done string) error {
+	refusal, refused := errors.AsType[heartbeat.Refusal](err)
+	if !refused || done == "" {
+		return err
+	}
+	return refuse("%s.%s", refusal, done)
 }

@@ -72,6 +72,15 @@ func TestAKnownZoneStays(t *testing.T) {
 	want(t, w.change(ann, "r3", heartbeat.Order{Zone: "Asia/Tokyo"}), "refused: the time of reminder r3 is over in Asia/Tokyo; give it another one")
 }
 
+// What moved is said also if what was asked for with it is refused.
+func TestWhatMovedIsSaidWithARefusal(t *testing.T) {
+	w := newWorld(t)
+	w.make(ann, at("call Bob", "2026-11-29T09:00"))
+	want(t, w.make(ann, heartbeat.Order{Text: "lunch", When: heartbeat.When{At: "2026-11-28T13:00"}, Zone: "Asia/Tokyo"}),
+		"refused: 2026-11-28 13:00 is over: it is Saturday 28 November 2026, 19:00 (Asia/Tokyo) now.\n"+
+			"What was asked for before is on that clock now, too: r1 (Sunday 29 November, 09:00).")
+}
+
 // A group does not read what moved elsewhere.
 func TestWhatMovedElsewhereIsNotTold(t *testing.T) {
 	w := newWorld(t)
