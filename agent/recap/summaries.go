@@ -72,7 +72,8 @@ type Host struct {
 
 // Observer counts outcomes, for metrics.
 type Observer interface {
-	Summarized(outcome string)
+	// Summarized tells the outcome of an attempt, and how long it took.
+	Summarized(outcome string, took time.Duration)
 	Unaccounted(n int, said bool)
 }
 
@@ -201,10 +202,11 @@ func (s *Summaries) ForTurn(ctx context.Context, k channels.Key, known sessions.
 func (s *Summaries) makeOne(ctx context.Context, k channels.Key, known *sessions.History, keep *window.Keep, limit time.Duration, least Level) error {
 	lctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	began := time.Now()
 	err := s.opts.Exclusive(lctx, k, func(ctx context.Context) error { return s.summarize(ctx, k, known, keep, least) })
 	came := err
 	if errors.Is(err, sessions.ErrConflict) {
-		s.opts.Observer.Summarized("outdated")
+		s.opts.Observer.Summarized("outdated", time.Since(began))
 		err = nil // the conversation that replaced it needs none now
 	}
 	failed := err != nil && ctx.Err() == nil && !errors.Is(err, ErrNothingToSummarize)
@@ -214,7 +216,7 @@ func (s *Summaries) makeOne(ctx context.Context, k channels.Key, known *sessions
 		if errors.Is(err, ErrLongSummary) {
 			outcome = "longer"
 		}
-		s.opts.Observer.Summarized(outcome)
+		s.opts.Observer.Summarized(outcome, time.Since(began))
 		if errors.Is(err, ErrUnseen) {
 			s.opts.Observer.Unaccounted(1, false) // nothing is lost yet, but it is a bug
 		}
@@ -246,6 +248,7 @@ func (s *Summaries) summarize(ctx context.Context, k channels.Key, known *sessio
 		return err
 	}
 	s.logFill(slog.LevelInfo, "context compaction triggered", k, h)
+	began := time.Now()
 	made, err := s.writer.Summarize(ctx, h, keep)
 	paid := Paid{Key: k, By: s.causedBy(k, h), Model: made.Model, Used: made.Used}
 	if err == nil {
@@ -258,7 +261,7 @@ func (s *Summaries) summarize(ctx context.Context, k channels.Key, known *sessio
 		}
 		return err
 	}
-	s.opts.Observer.Summarized("done")
+	s.opts.Observer.Summarized("done", time.Since(began))
 	r := s.report(k, h, made)
 	s.opts.Done(r)
 	s.log(k).Info("conversation summarised", "covers_seq", r.CoversSeq, "generation", r.Generation,

@@ -267,13 +267,13 @@ func (c *counter) get(what string) int {
 	return c.n[what]
 }
 
-func (c *counter) Accepted(ch, o string)               { c.add("accepted", ch, o) }
-func (c *counter) Quarantined(ch string)               { c.add("aside", ch) }
-func (c *counter) Phase(string, time.Duration)         {}
-func (c *counter) TurnEnded(o string, _ time.Duration) { c.add("turn", o) }
-func (c *counter) Delivered(ch, o string)              { c.add("delivered", ch, o) }
-func (c *counter) Repeated(ch string)                  { c.add("repeated", ch) }
-func (c *counter) Summarized(o string)                 { c.add("summary", o) }
+func (c *counter) Accepted(ch, o string)                { c.add("accepted", ch, o) }
+func (c *counter) Quarantined(ch string)                { c.add("aside", ch) }
+func (c *counter) Phase(string, time.Duration)          {}
+func (c *counter) TurnEnded(o string, _ time.Duration)  { c.add("turn", o) }
+func (c *counter) Delivered(ch, o string)               { c.add("delivered", ch, o) }
+func (c *counter) Repeated(ch string)                   { c.add("repeated", ch) }
+func (c *counter) Summarized(o string, _ time.Duration) { c.add("summary", o) }
 func (c *counter) Unaccounted(n int, said bool) {
 	c.add("unaccounted")
 	c.add("unaccounted", fmt.Sprint(n), fmt.Sprint(said))

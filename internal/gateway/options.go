@@ -240,7 +240,7 @@ type Observer interface {
 	// Repeated counts a message that was sent again although its first sending
 	// may have arrived.
 	Repeated(channel string)
-	Summarized(outcome string)
+	Summarized(outcome string, took time.Duration)
 	// Unaccounted counts messages that a request neither showed nor had a
 	// summary of; said: it named their number. n is never 0.
 	Unaccounted(n int, said bool)

@@ -170,9 +170,10 @@ func (s *Set) SilentCut(model string) {
 	s.silentCuts.add(1, model)
 }
 
-// Summarized counts a summary.
-func (s *Set) Summarized(outcome string) {
+// Summarized counts an attempt at a summary.
+func (s *Set) Summarized(outcome string, took time.Duration) {
 	s.summaries.add(1, outcome)
+	s.summaryTime.Observe(max(took, 0).Seconds())
 }
 
 // Unaccounted counts messages that a request neither showed nor had a summary of. said:

@@ -31,22 +31,24 @@ var quickBuckets = []float64{.001, .0025, .005, .01, .025, .1, .5, 2.5, 10}
 
 // parts are the metrics of what a turn, the store and the port consist of.
 type parts struct {
-	phases     vector
-	firstToken vector
-	store      storeCalls
-	leasesHeld *prometheus.GaugeVec
-	leaseNames *values
-	leaseTaken counter
-	apiCalls   counter
-	apiTime    vector
-	requests   counter
-	listenCuts prometheus.Counter
-	spans      counter
+	phases      vector
+	firstToken  vector
+	summaryTime prometheus.Histogram
+	store       storeCalls
+	leasesHeld  *prometheus.GaugeVec
+	leaseNames  *values
+	leaseTaken  counter
+	apiCalls    counter
+	apiTime     vector
+	requests    counter
+	listenCuts  prometheus.Counter
+	spans       counter
 }
 
 func (s *Set) addParts() {
 	s.phases = s.vector("turn_phase_seconds", "How long the parts of turns take: wait (accepted until the first attempt), model (a call), tools (a call), delivery (stored until its network has it).", turnBuckets, "phase")
 	s.firstToken = s.vector("model_first_token_seconds", "How long a call to a model took until its first piece came.", turnBuckets, "model")
+	s.summaryTime = s.histogram("summary_seconds", "How long an attempt at a summary took.", turnBuckets)
 	s.store.took = s.vector("store_seconds", "How long an operation of the store took.", quickBuckets, "operation").vec
 	s.store.failed = s.counter("store_errors_total", "Operations of the store that failed.", "operation").vec
 	s.store.known = map[string]storeCall{}
