@@ -21,7 +21,7 @@ HANDS := ./agent/mcp ./internal/documents ./internal/story
 STORE ?= sqlite
 # The packages whose tests take minutes. make test begins with them: at its end one of them
 # alone would wait for its timers on one of the cores.
-SLOWEST := ./sessions/postgres ./internal/story ./cmd/dragoman ./internal/gateway ./internal/crash ./sessions/file ./sessions/sqlite
+SLOWEST := ./sessions/postgres ./internal/story ./internal/app ./cmd/dragoman ./internal/gateway ./internal/crash ./sessions/file ./sessions/sqlite
 # How many packages make test tests at once. Their tests wait most of the time, for a disk, for
 # PostgreSQL, for a daemon to start: with one package for each of two cores, half of them are idle.
 AT_ONCE := $(shell cores=$$(getconf _NPROCESSORS_ONLN || echo 2); echo $$((cores < 4 ? 4 : cores)))
