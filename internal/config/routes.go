@@ -25,6 +25,9 @@ func (v *validator) routes() {
 			v.match(path+".from", r.From)
 		}
 		v.match(path+".to", r.To)
+		if key := channels.Pattern(r.To).Key(); !key.IsZero() {
+			v.room(path+".to", key)
+		}
 		if r.To != "" && r.From == r.To {
 			v.bad(path+".to", "is the chat itself", "write another one")
 		}

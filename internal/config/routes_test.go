@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -28,6 +29,7 @@ func TestWrongRoutes(t *testing.T) {
 		"no such channel":   {"{from: web, to: \"irc:ann\"}", `routes[0].to: there is no channel "irc"`},
 		"no such job":       {"{from: \"heartbeat:x\", to: \"web:a\"}", `routes[0].from: there is no job "x"; configured: HEARTBEAT.md`},
 		"to a job":          {"{from: web, to: \"heartbeat:x\"}", `routes[0].to: there is no channel "heartbeat"`},
+		"to no room":        {"{from: cli, to: \"web:Kitchen\"}", `routes[0].to: "web:Kitchen" can be no room; write a name of a-z, 0-9, _ and -, like web:kitchen`},
 		"to itself":         {"{from: \"web:a\", to: \"web:a\"}", "routes[0].to: is the chat itself"},
 		"a name of several": {"{from: cli, to: web, name: Ann}", "routes[0].name: stands for several chats"},
 		"a channel's name":  {"{from: cli, to: \"web:a\", name: Web}", `routes[0].name: "Web" names a channel`},
@@ -38,6 +40,26 @@ func TestWrongRoutes(t *testing.T) {
 		_, err := load(t, "routes: ["+tt.routes+"]")
 		if got := problems(t, err); !strings.Contains(got[0], tt.want) {
 			t.Errorf("%s: the problem is %q, want %q", name, got[0], tt.want)
+		}
+	}
+}
+
+// What nobody could read is a problem before it is said: a room of the page or the terminal
+// has a name of few letters.
+func TestTargetsThatCanBeNoRoom(t *testing.T) {
+	for target, want := range map[string]bool{
+		"web:Kitchen": false, "cli:my room": false, "web:telegram:42/Kitchen": false, "web:-x": false,
+		"web:kitchen": true, "cli:direct": true, "web:telegram:42/kitchen_2": true,
+	} {
+		for name, yaml := range map[string]string{
+			"a job":  "heartbeat: {jobs: [{name: a, every: 1h, prompt: x, target: %q}]}",
+			"alerts": "alerts: {to: %q}",
+		} {
+			_, err := load(t, fmt.Sprintf(yaml, target))
+			got := strings.Contains(fmt.Sprint(err), "can be no room")
+			if got == want || want && err != nil {
+				t.Errorf("%s to %s: %v", name, target, err)
+			}
 		}
 	}
 }

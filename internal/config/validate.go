@@ -404,5 +404,16 @@ func (v *validator) target(path, target string) {
 		v.bad(path, "there is no channel "+strings.TrimPrefix(v.show(path, key.Channel()), "this"), "configured: "+strings.Join(sortedKeys(v.c.Channels), ", "))
 	case !ch.Enabled:
 		v.bad(path, "its channel is turned off (enabled: false)", "turn it on, or name another conversation")
+	default:
+		v.room(path, key)
+	}
+}
+
+// room reports a key of the page or the terminal that can be no room: nobody would read what
+// is said there.
+func (v *validator) room(path string, key channels.Key) {
+	name := key.Chat()[strings.LastIndexByte(key.Chat(), '/')+1:] // the room may be somebody's
+	if v.c.Channels[key.Channel()].Local() && !channels.IsRoom(name) {
+		v.bad(path, v.show(path, key.String())+" can be no room", "write a name of a-z, 0-9, _ and -, like "+key.Channel()+":kitchen")
 	}
 }
