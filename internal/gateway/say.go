@@ -112,6 +112,8 @@ func (g *Gateway) whyNot(k channels.Key, text string, bytes int) error {
 	switch {
 	case g.bindings[k.Channel()] == nil:
 		return &RefusedError{Why: "there is no channel " + k.Channel()}
+	case slices.Contains(g.opts.People.Rooms(), k.Channel()) && !channels.IsRoom(people.RoomName(k)):
+		return &RefusedError{Why: fmt.Sprintf("there can be no room %s: write a name of a-z, 0-9, _ and -, at most 64 of them", k)}
 	case channels.Invisible(text):
 		return &RefusedError{Why: "the question is empty"}
 	case bytes > g.opts.MaxMessageBytes:

@@ -39,6 +39,30 @@ func TestSay(t *testing.T) {
 	})
 }
 
+// What nobody could read is not asked: a room of the page or the terminal has a name of few
+// letters. Chats of networks have any.
+func TestAskWhereNoRoomCanBe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, func(_ *world, _ *gateway.Binding, o *gateway.Options) {
+			o.People = people.NewDirectory(nil, people.DirectoryOptions{Rooms: []string{"net"}})
+		})
+		for chat, can := range map[string]bool{
+			"Kitchen": false, "my room": false, "telegram:42/Kitchen": false, "-x": false, strings.Repeat("x", 65): false,
+			"kitchen": true, "telegram:42/kitchen_2": true,
+		} {
+			q := gateway.Question{Key: channels.MustKey("net:" + chat), ID: chat, Text: "hello"}
+			_, asked := w.gw.Ask(t.Context(), q)
+			_, said := w.gw.Say(t.Context(), q, "")
+			for name, err := range map[string]error{"Ask": asked, "Say": said} {
+				var refused *gateway.RefusedError
+				if can && err != nil || !can && (!errors.As(err, &refused) || !strings.Contains(refused.Why, "there can be no room net:")) {
+					t.Errorf("%s in %q = %v", name, chat, err)
+				}
+			}
+		}
+	})
+}
+
 // On the page people type commands, and each is carried out once. A model that speaks for
 // somebody cannot, and neither does anybody in a chat of a network.
 func TestSayCommands(t *testing.T) {
