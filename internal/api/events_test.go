@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -171,6 +172,31 @@ func TestEvents(t *testing.T) {
 		hub.Publish(stream.Event{Event: stream.ModelBack, Model: "m"})
 		l.want("model_back", `"model":"m"`)
 		named.want("message_accepted", `"seq":6`)
+	})
+}
+
+// Of a conversation that the caller may not read no event comes, whatever its name and the
+// caller's scope.
+func TestEventsOfOthers(t *testing.T) {
+	byScope := []stream.Name{
+		stream.JobDone, stream.JobChange, stream.PairingChange, stream.PeopleChange, stream.TokenChange, stream.SettingsChange, // see TestListsAreToldByScope
+		stream.ApprovalChange, // whoever may decide is told, without words
+	}
+	synctest.Test(t, func(t *testing.T) {
+		hub, o := streaming(seen{annsTalk: {May: true, Own: true}})
+		for _, scope := range people.Scopes() {
+			l := listen(t, api.New(o), people.Principal{ID: "telegram:1", Scope: scope, Token: "x"}, "", "")
+			l.want("hello", "")
+			for _, one := range api.EventTypes() {
+				name := stream.Name(one.Name)
+				if name != stream.Reset && !slices.Contains(byScope, name) {
+					hub.Publish(stream.Event{Event: name, Key: bobsTalk, Seq: 1, ID: "b", Text: "a secret"})
+				}
+			}
+			hub.Publish(accepted(annsTalk, 2))
+			l.want("message_accepted", `"seq":2`)
+			l.close()
+		}
 	})
 }
 

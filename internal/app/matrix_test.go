@@ -88,8 +88,10 @@ type matrix struct {
 }
 
 const (
-	// ownTalk is the operator's, and othersTalk is of somebody whom no token is of.
+	// ownTalk is the operator's, and othersTalk is of somebody whom no token is of; so is
+	// goneTalk, which is deleted.
 	ownTalk, othersTalk = "web:default", "telegram:2"
+	goneTalk            = "telegram:3"
 )
 
 // shopHook is a webhook that others call.
@@ -120,6 +122,7 @@ func newMatrix(t *testing.T) *matrix {
 			t.Fatal(err)
 		}
 		restoreTalk(t, r.admin, channels.MustKey(othersTalk))
+		restoreTalk(t, r.admin, channels.MustKey(goneTalk))
 	}
 	for _, one := range people.Scopes() {
 		scope := string(one)
@@ -266,6 +269,12 @@ func TestScopeMatrix(t *testing.T) {
 		}
 	}
 	for verb, pattern := range patterns(m.guarded.daemon.Routes()) {
+		ofOthers := func(row scopeRow) bool {
+			return pattern.MatchString(row.method+" "+row.path) && (strings.Contains(row.path, "{others}") || strings.Contains(row.path, goneTalk))
+		}
+		if strings.Contains(verb, "{key}") && !slices.ContainsFunc(rows, ofOthers) {
+			t.Errorf("testdata/scopes.txt has no line for %s of somebody else's conversation", verb)
+		}
 		if !slices.ContainsFunc(rows, func(row scopeRow) bool { return pattern.MatchString(row.method + " " + row.path) }) {
 			t.Errorf("testdata/scopes.txt has no line for %s", verb)
 		}
