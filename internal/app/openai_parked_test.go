@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,6 +31,7 @@ func TestOpenAIWaitsForNobody(t *testing.T) {
 	s := speaker{r, r.token("program", "", "chat")}
 	in := []string{"X-Session-Key", "web:books", "Idempotency-Key", "k1"}
 	const streamed = `{"model":"dragoman","stream":true,"messages":[{"role":"user","content":"write it"}]}`
+	parked := ""
 	for range 2 {
 		_, _, got, err := s.say(t.Context(), streamed, in...)
 		for _, want := range []string{"May I run **write_file**?", "/allow ", "POST /api/v1/approvals", `"finish_reason":"stop"`, "data: [DONE]"} {
@@ -37,11 +39,12 @@ func TestOpenAIWaitsForNobody(t *testing.T) {
 				t.Errorf("a stream whose turn waits for a yes lacks %q: %v %s", want, err, got)
 			}
 		}
+		parked = regexp.MustCompile(`\(The request ends here[^)]*\)`).FindString(got)
 		r.stop()
 		r = p.run()
 		s.r = r
 	}
-	s.expect(200, "it waits for a yes: ", messages("and this?"), "X-Session-Key", "web:books", "Idempotency-Key", "k2")
+	s.expect(200, "it waits for a yes: ", messages("write it", parked, "and this?"), "X-Session-Key", "web:books", "Idempotency-Key", "k2")
 	list, err := api.ListApprovals.Call(t.Context(), r.admin, api.ApprovalQuery{Pending: true})
 	if err != nil || len(list.Data) != 1 {
 		t.Fatalf("%d questions wait, %v", len(list.Data), err)
@@ -50,7 +53,9 @@ func TestOpenAIWaitsForNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.expect(200, "echo: write it", streamed, in...)
-	s.expect(200, "echo: and this?", messages("and this?"), "X-Session-Key", "web:books", "Idempotency-Key", "k2")
+	s.expect(200, "echo: and this?", messages("write it", parked, "and this?"), "X-Session-Key", "web:books", "Idempotency-Key", "k2")
+	s.expect(200, "echo: later", messages("write it", parked, "and this?", parked, "later"), "X-Session-Key", "web:books")
+	s.expect(422, "history_differs", messages("write that", parked, "and this?", parked, "later"), "X-Session-Key", "web:books")
 	n := 0
 	for _, q := range server.Requests() {
 		if q.Messages[len(q.Messages)-1].Role == "tool" {

@@ -226,13 +226,29 @@ func (s *server) fits(ctx context.Context, a *asked, room Room) error {
 	if err != nil {
 		return s.unavailable(err)
 	}
-	if slices.Equal(given, spoken(have)) {
+	said := spoken(have)
+	if slices.Equal(withoutParked(given, said), said) {
 		return nil
 	}
 	return &respond.Refusal{
 		Status: http.StatusUnprocessableEntity, Code: "history_differs", Param: "messages", NoRepeat: true,
 		Sentence: "The messages before the last one are not those of this conversation. Leave " + sessionHeader + " out, or send only the new message.",
 	}
+}
+
+// withoutParked is given with what said has in the place of answers whose turns were parked, and
+// without the last of them if that still waits: then said has neither it nor its question.
+func withoutParked(given, said []string) []string {
+	for i := range given {
+		switch {
+		case !strings.HasSuffix(given[i], strings.TrimSpace(sayParked)):
+		case i < len(said):
+			given[i] = said[i]
+		case i > 0 && i == len(given)-1:
+			return given[:i-1]
+		}
+	}
+	return given
 }
 
 // spoken is what people and models said, in a form that both sides write alike.
