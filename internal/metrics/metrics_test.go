@@ -95,7 +95,7 @@ func TestEverythingIsCounted(t *testing.T) {
 		`dragoman_deliveries_total{channel="telegram",outcome="sent"} 1`,
 		`dragoman_delivery_repeats_total{channel="telegram"} 1`,
 		`dragoman_summaries_total{outcome="done"} 1`,
-		`dragoman_summary_seconds_sum 3`,
+		`dragoman_compaction_seconds_sum 3`,
 		`dragoman_heartbeats_total{job="morning",outcome="silent"} 1`,
 		`dragoman_heartbeats_total{job="morning",outcome="missed"} 3`,
 		`dragoman_login_failures_total{reason="wrong_token"} 1`,

@@ -48,7 +48,7 @@ type parts struct {
 func (s *Set) addParts() {
 	s.phases = s.vector("turn_phase_seconds", "How long the parts of turns take: wait (accepted until the first attempt), model (a call), tools (a call), delivery (stored until its network has it).", turnBuckets, "phase")
 	s.firstToken = s.vector("model_first_token_seconds", "How long a call to a model took until its first piece came.", turnBuckets, "model")
-	s.summaryTime = s.histogram("summary_seconds", "How long an attempt at a summary took.", turnBuckets)
+	s.summaryTime = s.histogram("compaction_seconds", "How long an attempt at a summary took.", turnBuckets)
 	s.store.took = s.vector("store_seconds", "How long an operation of the store took.", quickBuckets, "operation").vec
 	s.store.failed = s.counter("store_errors_total", "Operations of the store that failed.", "operation").vec
 	s.store.known = map[string]storeCall{}
