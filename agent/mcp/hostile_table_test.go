@@ -4,7 +4,7 @@ package mcp_test
 const (
 	tooLong  = "more than 1024 KiB"
 	tooDeep  = "nested more than 100 deep"
-	noAnswer = `no answer within (4|12)s`
+	noAnswer = `no answer within (8|12)s`
 	ended    = "ended, or what it wrote is no answer"
 	notAsked = "wants to ask"
 	noPlace  = "told .*client does not support"

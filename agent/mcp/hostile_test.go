@@ -19,7 +19,7 @@ import (
 	"dragoman/internal/testkit"
 )
 
-// stuck is how long a call may take on a busy machine; the pools here allow each 4 s.
+// stuck is how long a call may take on a busy machine; the pools here allow each 8 s.
 const stuck = 30 * time.Second
 
 // shortCall is how long a call may take of which no answer is expected.
@@ -27,7 +27,7 @@ func shortCall() time.Duration {
 	if testkit.Race {
 		return 12 * time.Second // the good one waits for the processor, too
 	}
-	return 4 * time.Second
+	return 8 * time.Second
 }
 
 // newPool is a pool that is soon at the end of its patience.

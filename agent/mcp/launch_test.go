@@ -99,7 +99,7 @@ func TestLaunchHostile(t *testing.T) {
 		}
 	}
 	servers = append(servers, mcp.Server{Name: "good", Command: mcptest.Command("good")})
-	pool := open(t, &notes{}, mcp.Options{Launch: bySocket(t), Wait: 2 * time.Second, Start: 20 * time.Second, Call: 4 * time.Second, LongCall: 8 * time.Second}, servers...)
+	pool := open(t, &notes{}, mcp.Options{Launch: bySocket(t), Wait: 2 * time.Second, Start: 20 * time.Second, Call: shortCall(), LongCall: 2 * shortCall()}, servers...)
 	together(t, pool, some)
 }
 
