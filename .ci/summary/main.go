@@ -114,16 +114,15 @@ func closing(line string) bool {
 // reason finds in what a test said why it was skipped.
 func reason(said []string) string {
 	for _, line := range said {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "=== ") || strings.HasPrefix(line, "--- ") {
+		file, text, found := strings.Cut(strings.TrimSpace(line), ".go:")
+		if !found || strings.Contains(file, " ") { // what the program under test has logged
 			continue
 		}
-		if _, text, found := strings.Cut(line, "_test.go:"); found {
-			_, line, _ = strings.Cut(text, ": ")
-		} else if _, text, found := strings.Cut(line, ".go:"); found {
-			_, line, _ = strings.Cut(text, ": ")
+		_, why, _ := strings.Cut(text, ": ")
+		why = strings.TrimSpace(why)
+		if why != "" {
+			return why
 		}
-		return line
 	}
 	return "it does not say why"
 }

@@ -15,6 +15,7 @@ func TestSummary(t *testing.T) {
 {"Action":"output","Package":"dragoman/a","Test":"TestGood","Output":"    a_test.go:3: nobody reads this\n"}
 {"Action":"pass","Package":"dragoman/a","Test":"TestGood"}
 {"Action":"output","Package":"dragoman/a","Test":"TestAway","Output":"=== RUN   TestAway\n"}
+{"Action":"output","Package":"dragoman/a","Test":"TestAway","Output":"time=09:00 msg=\"it is up\" at=main.go:7 reason=\"\"\n"}
 {"Action":"output","Package":"dragoman/a","Test":"TestAway","Output":"    a_test.go:9: the moon is not installed\n"}
 {"Action":"output","Package":"dragoman/a","Test":"TestAway","Output":"--- SKIP: TestAway (0.00s)\n"}
 {"Action":"skip","Package":"dragoman/a","Test":"TestAway"}
