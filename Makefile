@@ -21,7 +21,7 @@ HANDS := ./agent/mcp ./internal/documents ./internal/story
 STORE ?= sqlite
 # The packages whose tests take minutes. make test begins with them: at its end one of them
 # alone would wait for its timers on one of the cores.
-SLOWEST := ./sessions/postgres ./internal/story ./internal/app ./cmd/dragoman ./internal/gateway ./internal/crash ./sessions/file ./sessions/sqlite
+SLOWEST := ./sessions/postgres ./internal/story ./internal/app ./cmd/dragoman ./internal/gateway ./internal/crash ./sessions/file ./sessions/sqlite ./sessions/rowstest/reference
 # How many packages make test tests at once. Their tests wait most of the time, for a disk, for
 # PostgreSQL, for a daemon to start: with one package for each of two cores, half of them are idle.
 AT_ONCE := $(shell cores=$$(getconf _NPROCESSORS_ONLN || echo 2); echo $$((cores < 4 ? 4 : cores)))
@@ -46,10 +46,10 @@ export GOFLAGS := $(GOFLAGS) -buildvcs=false
 endif
 
 # Tests, linters and the program of make build are compiled alike, so each package is compiled once.
-test test-clients test-hands test-page lint: export CGO_ENABLED := 0
-test test-clients test-hands test-page lint: export GOFLAGS := $(GOFLAGS) -trimpath
+test test-without test-clients test-hands test-page lint: export CGO_ENABLED := 0
+test test-without test-clients test-hands test-page lint: export GOFLAGS := $(GOFLAGS) -trimpath
 
-.PHONY: run build test need test-clients test-hands test-page test-cluster test-older test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-listeners bench-api bench-sizes bench-page bench-postgres pictures sweep check generate lint race fuzz install uninstall clean help
+.PHONY: run build test need test-without test-clients test-hands test-page test-cluster test-older test-postgres-versions test-models crash planted bench bench-nodes bench-store bench-burst bench-listeners bench-api bench-sizes bench-page bench-postgres pictures sweep check generate lint race fuzz install uninstall clean help
 
 ## run: build and start the gateway (ARGS="…" goes to dragoman run)
 run: build
@@ -61,12 +61,15 @@ build:
 	@CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/dragoman ./cmd/dragoman
 
 # make lint vets the packages, all of it and not the part that go test takes.
-## test: run all tests but those of test-clients, test-hands and test-page (installs ngircd, PostgreSQL, chromium, promtool and npm's aimock where it may)
+## test: run all tests but those of test-without, test-clients, test-hands and test-page (installs ngircd, PostgreSQL, chromium, promtool and npm's aimock where it may)
 test: need
 	@set -o pipefail; go test -json -vet=off -p $(AT_ONCE) -timeout 20m -skip '^TestHands' $(SLOWEST) ./... | go run ./.ci/summary
 	go test -vet=off ./.ci/summary
-	go test -vet=off -tags nowhatsapp -run WithoutWhatsApp ./internal/app
-	go test -vet=off -tags nopostgres -run WithoutPostgreSQL ./internal/app
+
+## test-without: test the program that is built without WhatsApp, and without PostgreSQL
+test-without:
+	go test -tags nowhatsapp -run WithoutWhatsApp ./internal/app
+	go test -tags nopostgres -run WithoutPostgreSQL ./internal/app
 
 ## need: install what the tests need and lack
 need:

@@ -185,7 +185,7 @@ var built = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	bin := filepath.Join(builtIn, "dragoman")
-	cmd := exec.Command("go", "build", "-tags", "crashpoints", "-o", bin, "dragoman/cmd/dragoman")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-tags", "crashpoints", "-o", bin, "dragoman/cmd/dragoman")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)

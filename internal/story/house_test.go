@@ -49,7 +49,7 @@ func inFolder(m *testing.M) int {
 		return m.Run()
 	}
 	binary = filepath.Join(dir, "dragoman")
-	build := exec.Command("go", "build", "-o", binary, "dragoman/cmd/dragoman")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "dragoman/cmd/dragoman")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)

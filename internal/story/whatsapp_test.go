@@ -26,7 +26,7 @@ import (
 // can be told to take the simulated WhatsApp for the real one.
 var simulating = sync.OnceValues(func() (string, error) {
 	bin := filepath.Join(filepath.Dir(binary), "dragoman-simulating")
-	build := exec.Command("go", "build", "-ldflags=-w", "-tags", "crashpoints", "-o", bin, "dragoman/cmd/dragoman")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-tags", "crashpoints", "-o", bin, "dragoman/cmd/dragoman")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
