@@ -27,6 +27,7 @@ func TestWalkChange(t *testing.T) {
 	w.press(" And the can?" + kb.Enter)
 	w.reads("echo: Where is the hose? And the can?")
 	w.reads("Earlier version, 2 messages")
+	w.find("button", "Retry") // which r presses, once the answer is over
 	letter("r")
 	w.reads("You asked for another answer.")
 	w.until("two answers", `document.querySelectorAll(".message .answer:not(details *)").length === 2`)
