@@ -101,10 +101,10 @@ func TestPersonLeavesAndComesBack(t *testing.T) {
 	testkit.Eventually(t, "alice to be gone", func() bool { return !slices.Contains(srv.Nicks(), "alice") })
 	isNotSent(t, "Send to somebody who left", b.reply("irc:alice", "the answer", m.MessageID))
 
-	before := lookups(srv)
+	// The first may have been said to the nick, before the network's word that alice has left.
 	isNotSent(t, "Send again at once", b.reply("irc:alice", "the answer", m.MessageID))
-	if n := lookups(srv); n != before {
-		t.Errorf("it looked for them %d times more within moments", n-before)
+	if n := lookups(srv); n > 1 {
+		t.Errorf("it looked for them %d times within moments", n)
 	}
 	b.forget()
 	stranger := ircd.Join(t, addr, "stranger")
