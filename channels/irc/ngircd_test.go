@@ -266,7 +266,7 @@ func TestRealFrozenServer(t *testing.T) {
 }
 
 func TestRealNetSplit(t *testing.T) {
-	hubPort := ircd.FreePort(t)
+	hubPort := testkit.FreePort(t)
 	hub := ircd.StartNgircd(t, ircd.NgircdOptions{
 		Port:  hubPort,
 		Extra: "[Server]\nName = irc2.test.local\nMyPassword = a\nPeerPassword = b\n",

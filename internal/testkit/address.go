@@ -11,10 +11,10 @@ import (
 // given counts the ports that this process was given.
 var given atomic.Int64
 
-// FreeAddress is an address of this machine at which nobody listens, for a program that
-// listens later. No server of another test takes it meanwhile: Linux gives no port below
-// 32768 to whoever asks for any, a process gets none twice, and each begins elsewhere.
-func FreeAddress(t testing.TB) string {
+// FreePort is a port of this machine at which nobody listens, for a program that listens
+// later. No server of another test takes it meanwhile: Linux gives no port below 32768 to
+// whoever asks for any, a process gets none twice, and each begins elsewhere.
+func FreePort(t testing.TB) int {
 	t.Helper()
 	const (
 		first = 10_000
@@ -22,13 +22,19 @@ func FreeAddress(t testing.TB) string {
 		each  = 251
 	)
 	for range each {
-		port := first + (int64(os.Getpid())*each+given.Add(1))%ports
+		port := first + (os.Getpid()*each+int(given.Add(1)))%ports
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
-			defer l.Close()
-			return l.Addr().String()
+			l.Close()
+			return port
 		}
 	}
 	t.Fatal("no port is free")
-	return ""
+	return 0
+}
+
+// FreeAddress is one with a [FreePort].
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	return fmt.Sprintf("127.0.0.1:%d", FreePort(t))
 }

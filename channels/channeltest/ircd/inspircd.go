@@ -80,7 +80,7 @@ func StartServices(t *testing.T, modules ...string) string {
 	t.Helper()
 	program := testkit.Need(t, "anope")
 	dir := nobodysDir(t)
-	port := freePort(t)
+	port := testkit.FreePort(t)
 	extra := fmt.Sprintf(linkConfig, port)
 	for _, m := range modules {
 		extra += fmt.Sprintf("<module name=%q>\n", m)
@@ -100,7 +100,7 @@ func StartServices(t *testing.T, modules ...string) string {
 // startInspircd keeps its files in dir.
 func startInspircd(t *testing.T, dir, extra string) string {
 	t.Helper()
-	program, port := testkit.Need(t, "inspircd"), freePort(t)
+	program, port := testkit.Need(t, "inspircd"), testkit.FreePort(t)
 	conf := filepath.Join(dir, "inspircd.conf")
 	if err := os.WriteFile(conf, fmt.Appendf(nil, inspircdConfig, port, dir, extra), 0o644); err != nil {
 		t.Fatal(err)

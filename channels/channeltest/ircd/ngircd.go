@@ -62,7 +62,7 @@ func StartNgircd(t *testing.T, o NgircdOptions) *Ngircd {
 	n := &Ngircd{t: t, conf: filepath.Join(dir, "ngircd.conf"), port: o.Port}
 	for try := 1; ; try++ {
 		if o.Port == 0 {
-			n.port = freePort(t)
+			n.port = testkit.FreePort(t)
 		}
 		if err := os.WriteFile(n.conf, []byte(o.text(n.port)), 0o644); err != nil {
 			t.Fatal(err)
@@ -97,16 +97,6 @@ func (o NgircdOptions) text(port int) string {
 	return b.String()
 }
 
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 func listens(addr string) bool {
 	conn, err := net.DialTimeout("tcp", addr, time.Second)
 	if err == nil {
@@ -114,9 +104,6 @@ func listens(addr string) bool {
 	}
 	return err == nil
 }
-
-// FreePort is a port that nobody listens on, for a second server's link.
-func FreePort(t *testing.T) int { return freePort(t) }
 
 // start runs the server as nobody, since it refuses to stay root, and waits
 // until it listens.

@@ -20,7 +20,7 @@ func Pooler(t testing.TB, to string, settings ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := freePort(t)
+	port := testkit.FreePort(t)
 	text := fmt.Sprintf("[databases]\n* = host=%s port=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\nunix_socket_dir =\n"+
 		"auth_type = trust\nauth_file = users\n", target.Hostname(), target.Port(), port)
 	for _, setting := range settings {

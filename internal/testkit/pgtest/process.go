@@ -3,7 +3,6 @@ package pgtest
 import (
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,14 +80,4 @@ func (p *process) command(t testing.TB, program string, args ...string) *exec.Cm
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), "TZ=UTC")
 	return cmd
-}
-
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }

@@ -110,7 +110,7 @@ func begin(t testing.TB, o Options) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{process: process{dir: dir}, port: freePort(t), free: map[string][]string{}}
+	s := &server{process: process{dir: dir}, port: testkit.FreePort(t), free: map[string][]string{}}
 	err = own(dir)
 	if err == nil {
 		args := append([]string{"-D", s.data(), "-U", "dragoman", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"}, o.Init...)

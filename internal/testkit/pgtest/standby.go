@@ -39,7 +39,7 @@ func (s Server) Standby(t testing.TB, from *Server) Server {
 		if err != nil {
 			t.Fatal(err)
 		}
-		from = &Server{&server{process: process{dir: dir}, port: freePort(t), settings: s.settings}}
+		from = &Server{&server{process: process{dir: dir}, port: testkit.FreePort(t), settings: s.settings}}
 		t.Cleanup(from.stop)
 	}
 	err := os.RemoveAll(from.data())
