@@ -22,7 +22,7 @@ type Channel struct {
 
 // errChannels refuses the list, which says what troubles the operator has.
 var errChannels = &respond.Refusal{
-	Status: http.StatusForbidden, Code: respond.CodeScope, Sentence: "The channels are shown to whoever runs Dragoman.",
+	Status: http.StatusForbidden, Code: respond.CodeScope, Sentence: "The channels are shown to whoever runs Dragoman and shows a token.",
 }
 
 func (s *server) channels(ctx context.Context, _ None) (Page[Channel], error) {

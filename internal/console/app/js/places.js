@@ -24,12 +24,13 @@ export const places = [
 
 const scopes = ["chat", "read", "operate", "admin"];
 
-// sees says whether a place is for somebody.
+// sees says whether a place is for somebody. Whoever shows no token, at a port without any, is
+// shown nothing of the operator's.
 /**
  * @param {Place} p
  * @param {import("./types.js").Me} [me]
  */
-export const sees = (p, me) => scopes.indexOf(p.scope) <= scopes.indexOf(me?.scope ?? "chat") || Boolean(p.operator) && me?.person === "operator";
+export const sees = (p, me) => scopes.indexOf(p.scope) <= scopes.indexOf(me?.scope ?? "chat") || Boolean(p.operator && me?.token) && me?.person === "operator";
 
 // mine are the places that somebody sees in the navigation.
 /** @param {import("./types.js").Me} [me] */
