@@ -1,6 +1,7 @@
 // Command summary prints the result of go test -json as go test prints it without
 // -json, and at its end which tests were skipped, and why: a green run must not hide
-// what nobody looked at.
+// what nobody looked at. Last it says which tests failed, and their first reason: the logs
+// of a program under test bury it.
 //
 //	go test -json ./... | go run ./.ci/summary
 //
@@ -34,6 +35,7 @@ type summary struct {
 	out     io.Writer
 	said    map[name][]string // what each test has printed and is not finished
 	reasons map[string][]string
+	broken  []string // the tests that failed, with their reasons
 	failed  bool
 }
 
@@ -48,6 +50,7 @@ func main() {
 		}
 	}
 	s.skipped()
+	s.failures()
 	if s.failed {
 		os.Exit(1)
 	}
@@ -94,6 +97,9 @@ func (s *summary) skip(n name) {
 // fail prints all that the test, or the package, has said.
 func (s *summary) fail(n name) {
 	s.failed = true
+	if n.test != "" {
+		s.broken = append(s.broken, strings.TrimPrefix(n.pkg, "dragoman/")+" "+n.test+": "+reason(s.said[n]))
+	}
 	s.print(n, func(line string) bool { return !strings.HasPrefix(line, "=== ") })
 	delete(s.said, n)
 }
@@ -111,7 +117,7 @@ func closing(line string) bool {
 	return strings.HasPrefix(line, "ok ") || strings.Contains(line, "[no test files]")
 }
 
-// reason finds in what a test said why it was skipped.
+// reason finds in what a test said why it was skipped, or failed.
 func reason(said []string) string {
 	for _, line := range said {
 		file, text, found := strings.Cut(strings.TrimSpace(line), ".go:")
@@ -150,5 +156,16 @@ func (s *summary) skipped() {
 		if more := len(list) - 3; more > 0 {
 			fmt.Fprintf(s.out, "    and %d more\n", more)
 		}
+	}
+}
+
+// failures prints the tests that failed, with their reasons.
+func (s *summary) failures() {
+	if len(s.broken) == 0 {
+		return
+	}
+	fmt.Fprintf(s.out, "Failed tests: %d\n", len(s.broken))
+	for _, test := range s.broken {
+		fmt.Fprintf(s.out, "  %s\n", test)
 	}
 }

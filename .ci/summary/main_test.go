@@ -7,7 +7,7 @@ import (
 )
 
 // What somebody sees of a run: one line for a package that passes, everything of what
-// fails, and who was skipped and why.
+// fails, who was skipped and why, and at the end what is to be mended.
 func TestSummary(t *testing.T) {
 	input := `a compiler's line
 {"Action":"run","Package":"dragoman/a","Test":"TestGood"}
@@ -34,6 +34,7 @@ func TestSummary(t *testing.T) {
 		s.line(line)
 	}
 	s.skipped()
+	s.failures()
 	const want = `a compiler's line
 ok  	dragoman/a	0.1s
     b_test.go:5: it is broken
@@ -41,6 +42,8 @@ FAIL	dragoman/b	0.1s
 Skipped tests: 1
   the moon is not installed
     a TestAway
+Failed tests: 1
+  b TestBad: it is broken
 `
 	if out.String() != want || !s.failed {
 		t.Errorf("printed:\n%s\nwant:\n%s", out.String(), want)
