@@ -96,6 +96,7 @@ func TestWalkHouseNetwork(t *testing.T) {
 	w.types("Write a message", "Is this the house?")
 	w.press(kb.Enter)
 	w.reads("echo: Is this the house?")
+	w.until("the answer to be whole", `document.querySelector("article.message:last-of-type .under")`)
 	w.click("button", "Copy")
 	w.reads("Copied")
 	if asks[bool](w, `Boolean(document.querySelector("[data-needs-https]"))`) {

@@ -61,10 +61,16 @@ func (w *walker) find(role, name string) named {
 	return found
 }
 
-// click clicks an element with the mouse, in its middle.
+// click clicks an element with the mouse, in its middle, once it is at rest: nobody hits what
+// is on its way, as when a conversation follows an answer that grows.
 func (w *walker) click(role, name string) {
 	w.t.Helper()
-	x, y := w.middle(w.find(role, name).node)
+	var x, y float64
+	w.poll(fmt.Sprintf("the %s %q to be at rest", role, name), func() bool {
+		wasX, wasY := x, y
+		x, y = w.middle(w.find(role, name).node)
+		return x == wasX && y == wasY
+	})
 	w.do(chromedp.MouseClickXY(x, y))
 }
 
