@@ -8,13 +8,18 @@ import (
 	"dragoman/sessions/rules"
 )
 
-// sweepSums is how many sums one step moves or removes.
+// sweepSums is how many sums, or outcomes of jobs, one step moves or removes.
 const sweepSums = 500
 
+// outcomeLife is how long the outcome of a job is kept: so whoever looks at a job of once a
+// year sees its last run.
+const outcomeLife = 366 * day
+
 // Sweep removes the notes whose life is over, moves sums of old days to the first day of
-// their month, removes very old ones, and facts that can no longer be brought back. It returns how many notes it removed. The table
-// of lives (kinds.go) says how long each kind is kept. Each owner's notes are one step, so
-// other changes come in between.
+// their month, removes very old ones, facts that can no longer be brought back, and outcomes
+// of jobs that are older than a year. It returns how many notes it removed. The table of
+// lives (kinds.go) says how long each kind is kept. Each owner's notes are one step, so other
+// changes come in between.
 func (s *Store) Sweep(ctx context.Context) (removed int, err error) {
 	type place struct{ kind, owner string }
 	over := map[place]bool{}
@@ -42,16 +47,27 @@ func (s *Store) Sweep(ctx context.Context) (removed int, err error) {
 		}
 		removed += n
 	}
-	for more := true; more; {
-		err := s.update(ctx, "sweep", func(st *step) error {
-			more = st.sweepCounts()
-			return nil
-		})
+	for _, some := range []func(*step) bool{(*step).sweepCounts, (*step).sweepOutcomes} {
+		err := s.sweepBy(ctx, some)
 		if err != nil {
 			return removed, err
 		}
 	}
 	return removed, nil
+}
+
+// sweepBy makes steps of some until it says that there is no more.
+func (s *Store) sweepBy(ctx context.Context, some func(*step) (more bool)) error {
+	for more := true; more; {
+		err := s.update(ctx, "sweep", func(st *step) error {
+			more = some(st)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sweepNotes removes the notes of an owner whose life is over.
@@ -83,6 +99,23 @@ func (st *step) sweepCounts() (more bool) {
 			st.changes.Add = append(st.changes.Add, moved, gone)
 		}
 		if len(st.changes.Removed)+len(st.changes.Add) >= sweepSums {
+			return true
+		}
+	}
+	return false
+}
+
+// sweepOutcomes removes some outcomes of jobs that are over, and reports whether there may be
+// more. What is still under way has none yet.
+func (st *step) sweepOutcomes() (more bool) {
+	old := st.now.Add(-outcomeLife)
+	for r := range st.records(rows.Record{Occurrence: &sessions.Occurrence{}}) {
+		o := r.Occurrence
+		if o.Outcome == "fired" || o.Due.After(old) || o.At.After(old) || o.Changed.After(old) {
+			continue
+		}
+		st.changes.Removed = append(st.changes.Removed, r)
+		if len(st.changes.Removed) >= sweepSums {
 			return true
 		}
 	}

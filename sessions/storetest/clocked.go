@@ -44,6 +44,7 @@ func RunClocked(t *testing.T, open func(t *testing.T, now func() time.Time) *eng
 		"Clock/AnAlbumIsGathered":                gathersAlbums,
 		"Clock/ARestoreDatesMessages":            datesMessages,
 		"Clock/NotesAndCountsAreSwept":           swept,
+		"Clock/OutcomesAreSwept":                 sweptOutcomes,
 		"Clock/FactsCanBeTakenBackForAMonth":     undoneForAMonth,
 		"Clock/FactsAreUsedOnceADay":             usedOnceADay,
 	} {

@@ -300,36 +300,3 @@ func countsAreSummed(t *testing.T, r *rig) {
 	must(t, err)
 	same(t, "Sums", list, []sessions.Count{day("a", "20260501", 9), day("a", "20260502", 2), day("b", "20260501", 10)})
 }
-
-// swept: a note goes when its life is over, and old sums go to the first of their month.
-func swept(t *testing.T, r *rig, c *clock) {
-	ctx := t.Context()
-	const hour = time.Hour
-	must(t, r.ChangeNotes(ctx, "token", "o", putNotes([]sessions.Note{{Name: "ends", Due: noon.Add(hour)}, {Name: "stays"}})))
-	must(t, r.ChangeNotes(ctx, "login", "o", putNotes([]sessions.Note{{Name: "undated"}})))
-	must(t, r.ChangeNotes(ctx, stickerKind, "o", putNotes([]sessions.Note{{Name: "lent", Due: noon}, {Name: "kept"}})))
-	for _, d := range []string{"20260315", "20260401", "20260430", "20260501"} {
-		must(t, r.Count(ctx, sessions.Count{Kind: "k", Owner: "o", Day: d, N: 1}))
-	}
-	left := func(at time.Time, removed int, notes string, sums ...string) {
-		t.Helper()
-		c.set(at)
-		n, err := r.Sweep(ctx)
-		must(t, err)
-		same(t, "Sweep", n, removed)
-		same(t, "notes", strings.Join(noteNames(t, r, sessions.NoteFilter{Owner: "o"}), " "), notes)
-		list, err := r.Sums(ctx, sessions.SumFilter{Kind: "k"})
-		must(t, err)
-		var got []string
-		for _, s := range list {
-			got = append(got, fmt.Sprint(s.Day, " ", s.N))
-		}
-		same(t, "sums", got, sums)
-	}
-	left(noon.Add(hour), 0, "undated kept lent ends stays", "20260315 1", "20260401 1", "20260430 1", "20260501 1")
-	left(noon.AddDate(0, 0, 31), 2, "kept lent stays", "20260301 1", "20260401 1", "20260430 1", "20260501 1")
-	left(noon.AddDate(0, 0, 91), 1, "kept stays", "20260301 1", "20260401 2", "20260501 1")
-	must(t, r.Count(ctx, sessions.Count{Kind: "k", Owner: "o", Day: "20260430", N: 5})) // it came late
-	left(noon.AddDate(0, 0, 92), 0, "kept stays", "20260301 1", "20260401 7", "20260501 1")
-	left(noon.AddDate(6, 0, 0), 0, "kept stays")
-}
