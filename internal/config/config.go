@@ -13,14 +13,10 @@
 package config
 
 import (
-	"net/netip"
 	"slices"
 	"time"
 
-	"dragoman/channels"
-	"dragoman/heartbeat"
 	"dragoman/internal/admission"
-	"dragoman/internal/setting"
 )
 
 // Values of Config.WorkspaceMode.
@@ -102,55 +98,6 @@ type Store struct {
 	Type     string `yaml:"type" default:"sqlite" oneof:"store types" doc:"sqlite keeps everything in one file in state_dir; file keeps each conversation in a JSON document in state_dir/sessions; postgres keeps everything in a PostgreSQL database."`
 	URL      Secret `yaml:"url,omitempty" is:"postgres" empty:"ok" doc:"The database of the type postgres: postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full. Other types ignore it, and dragoman sessions migrate uses it."`
 	MaxConns int    `yaml:"max_conns" default:"16" range:"5..10000" doc:"Maximum connections of this process to the database, 5 or more. Only for the type postgres."`
-}
-
-// HTTP is the chat page, health and metrics.
-type HTTP struct {
-	Listen string `yaml:"listen" default:"127.0.0.1:8787" is:"listen" doc:"Address of the chat page, /healthz, /readyz and /metrics, or off. Anything but loopback needs a token."`
-	Token  Secret `yaml:"token,omitempty" is:"page token" doc:"The operator's secret for the page and for programs, at least 16 characters, with the scope operate. Named tokens (dragoman token create) can do more, and less. Empty: on loopback, everybody on this machine may chat until there is a token; on other addresses this or a named token is needed."`
-	// TrustedProxies are addresses or networks, as Load has checked.
-	TrustedProxies []string `yaml:"trusted_proxies,flow,omitempty" is:"proxy" doc:"Addresses or networks of proxies in front of the page. Dragoman believes their X-Forwarded-For (the visitor's address) and X-Forwarded-Proto (TLS or not)."`
-	PublicURL      string   `yaml:"public_url,omitempty" is:"url" empty:"ok" doc:"The address at which people open the page, if a proxy gives it another name. With https:// the cookie is sent over TLS only."`
-	IdentityHeader string   `yaml:"identity_header,omitempty" is:"identity header" empty:"ok" doc:"The header in which the trusted proxies say who is logged in there, like Remote-User. From everybody else it is removed. A proxy on this machine is believed only with identity_secret."`
-	IdentitySecret Secret   `yaml:"identity_secret,omitempty" is:"page token" doc:"What the proxies must also send, as X-Dragoman-Identity-Secret, to be believed."`
-	OpenAI         bool     `yaml:"openai" default:"true" doc:"Serve OpenAI's API below /v1, for programs that speak it, with the scope chat of their token. false: not."`
-	// Identities are who the names in IdentityHeader are.
-	Identities []Identity `yaml:"identities" doc:"Who the names in identity_header are. Any other name is refused."`
-}
-
-// Identity is one person whom a proxy in front of the page knows.
-type Identity struct {
-	Name   string `yaml:"name" once:"yes" doc:"The name in identity_header, exactly."`
-	Person string `yaml:"person" is:"person" empty:"ok" doc:"Who that is: operator, or an identity on a network, like telegram:123456."`
-	Scope  string `yaml:"scope" default:"chat" oneof:"chat read operate" doc:"What they may do: chat, read or operate. Nobody is admin through a proxy."`
-}
-
-// Proxies are TrustedProxies as networks.
-func (h HTTP) Proxies() (list []netip.Prefix) {
-	for _, text := range h.TrustedProxies {
-		p, _ := network(text) // Load has checked it
-		list = append(list, p)
-	}
-	return list
-}
-
-// Reachable reports whether other machines can reach the port.
-func (h HTTP) Reachable() bool {
-	host, _, ok := setting.HostPort(h.Listen)
-	return ok && !setting.Loopback(host)
-}
-
-// NeedsNamedToken reports whether other machines can reach the port and nothing here says
-// who may come in. Then only named tokens do, which are in the store.
-func (h HTTP) NeedsNamedToken() bool {
-	return h.Reachable() && !h.Token.IsSet() && h.IdentityHeader == ""
-}
-
-// Private reports whether only people on this machine can open the page: it
-// listens on loopback, and no proxy is configured.
-func (h HTTP) Private() bool {
-	host, _, ok := setting.HostPort(h.Listen)
-	return ok && setting.Loopback(host) && len(h.TrustedProxies) == 0 && h.PublicURL == ""
 }
 
 // People says who reads whose talks.
@@ -279,55 +226,6 @@ type Pairing struct {
 	MaxPending int      `yaml:"max_pending" default:"3" range:"1..100" doc:"Maximum open requests of one channel. Other strangers are told to ask the operator."`
 }
 
-// Heartbeat has the scheduled jobs.
-type Heartbeat struct {
-	Target      string   `yaml:"target,omitempty" doc:"The conversation that receives the result of HEARTBEAT.md (a file in the workspace). Empty: the file is not run."`
-	Every       Duration `yaml:"every" default:"30m" range:"1m..8784h" is:"whole seconds" doc:"How often HEARTBEAT.md is run."`
-	TimeZone    string   `yaml:"time_zone,omitempty" is:"zone" empty:"ok" doc:"Time zone of HEARTBEAT.md and of jobs that name none. Empty: agent.time_zone."`
-	ActiveHours string   `yaml:"active_hours,omitempty" doc:"HEARTBEAT.md runs only within these hours. Empty: always."`
-	Jobs        []Job    `yaml:"jobs"`
-}
-
-// Job is one scheduled prompt.
-type Job struct {
-	Name        string   `yaml:"name,omitempty" once:"yes" doc:"The job's name, unique, 1 to 64 characters."`
-	Every       Duration `yaml:"every,omitempty" range:"1m..8784h" is:"whole seconds" doc:"Run at this interval. Set either every or cron."`
-	Cron        string   `yaml:"cron,omitempty" doc:"Run at these times: minute hour day month weekday."`
-	TimeZone    string   `yaml:"time_zone,omitempty" is:"zone" empty:"ok" doc:"Time zone of cron and active_hours."`
-	ActiveHours string   `yaml:"active_hours,omitempty" doc:"Outside of these hours the job is skipped."`
-	Target      string   `yaml:"target,omitempty" doc:"The conversation that receives the result."`
-	Prompt      string   `yaml:"prompt,omitempty" doc:"The prompt for the model. If the model answers HEARTBEAT_OK alone, nothing is sent."`
-	Agent       string   `yaml:"agent,omitempty" doc:"The persona that runs it. Unset: that of its target."`
-	CatchUp     string   `yaml:"catch_up" default:"once" oneof:"once skip" doc:"What happens to runs missed while the daemon was down: once runs the newest one late, skip only records them as missed."`
-}
-
-// FileJob is the job that runs HEARTBEAT.md, and whether it is configured. Its
-// prompt is the content of the file when it runs.
-func (h Heartbeat) FileJob() (Job, bool) {
-	return Job{
-		Name: FileJobName, Every: h.Every, TimeZone: h.TimeZone, ActiveHours: h.ActiveHours, Target: h.Target,
-	}, h.Target != ""
-}
-
-// FileJobName is the name of the job that runs HEARTBEAT.md, and of that file in
-// the workspace. Jobs in the configuration may not take it.
-const FileJobName = "HEARTBEAT.md"
-
-// Scheduled converts the job for the scheduler. Load has checked that the target is
-// a key.
-func (j Job) Scheduled() heartbeat.Job {
-	target, _ := channels.ParseKey(j.Target)
-	s := heartbeat.Job{
-		Name: j.Name, Every: j.Every.D(), Cron: j.Cron, TimeZone: j.TimeZone, ActiveHours: j.ActiveHours,
-		Target: target, Prompt: j.Prompt, CatchUp: j.CatchUp,
-	}
-	if j.Name == FileJobName {
-		s.PromptFile = FileJobName
-		s.Prompt = "This is what the person wants you to look after. Do what is due now."
-	}
-	return s
-}
-
 // Sessions says how long conversations last.
 type Sessions struct {
 	RetentionDays int   `yaml:"retention_days" range:"0..36500" doc:"Delete a conversation this many days after its last message; 0: never. A conversation with unanswered messages or undelivered replies is kept."`
@@ -392,62 +290,6 @@ type Alerts struct {
 type Traces struct {
 	URL     string            `yaml:"url" is:"url" empty:"ok" doc:"The address of an OpenTelemetry collector that takes OTLP over HTTP, like http://127.0.0.1:4318. It is sent how long the parts of each turn take, with models, tools, channels and tokens, and never a word, a person or a key. Empty: nothing is sent."`
 	Headers map[string]Secret `yaml:"headers,omitempty" names:"header name" is:"header" empty:"ok" doc:"HTTP headers for the collector, for example Authorization. Their values are treated as secrets."`
-}
-
-// WebSearch says which service the tool web_search asks.
-type WebSearch struct {
-	Engine string `yaml:"engine" oneof:"search engines" empty:"ok" doc:"searxng (your own, without a key), brave or tavily. The words of a question go there, and nothing else does. Empty: the model is offered no search."`
-	URL    string `yaml:"url,omitempty" is:"url" empty:"ok" doc:"Where the service is. Only searxng needs it: http://127.0.0.1:8888. Its settings.yml must list json in search.formats."`
-	APIKey Secret `yaml:"api_key,omitempty" empty:"ok" doc:"Its key, for brave and tavily."`
-}
-
-// Hearing says which server writes down voice messages.
-type Hearing struct {
-	URL      string `yaml:"url" is:"url" empty:"ok" doc:"A server with OpenAI's /audio/transcriptions, up to and with /v1: https://api.openai.com/v1, or a whisper-server on this machine. Voice messages go there, and nothing else does. Empty: they are kept as files that the model cannot hear."`
-	APIKey   Secret `yaml:"api_key,omitempty" empty:"ok" doc:"Its key. Local servers need none."`
-	Model    string `yaml:"model" default:"whisper-1" doc:"The model's name on that server."`
-	Language string `yaml:"language,omitempty" doc:"The language of the words, like de or en. Empty: the server finds out."`
-}
-
-// Speaking says which server speaks answers to voice messages.
-type Speaking struct {
-	URL    string `yaml:"url" is:"url" empty:"ok" doc:"A server with OpenAI's /audio/speech, up to and with /v1: https://api.openai.com/v1, or one on this machine. Answers to voice messages go there, and come back as voice messages in Ogg Opus. Empty: voice messages are answered in writing."`
-	APIKey Secret `yaml:"api_key,omitempty" empty:"ok" doc:"Its key. Local servers need none."`
-	Model  string `yaml:"model" default:"tts-1" doc:"The model's name on that server."`
-	Voice  string `yaml:"voice" default:"alloy" doc:"The name of a voice of that model."`
-}
-
-// Drawing says which server makes pictures.
-type Drawing struct {
-	URL       string   `yaml:"url" is:"url" empty:"ok" doc:"A server with OpenAI's /images/generations, up to and with /v1: https://api.openai.com/v1, or one on this machine. The words that describe a picture go there, and nothing else does. Empty: the model makes no pictures."`
-	APIKey    Secret   `yaml:"api_key,omitempty" empty:"ok" doc:"Its key. Local servers need none."`
-	Model     string   `yaml:"model" empty:"ok" doc:"The model's name on that server, like gpt-image-1."`
-	Size      string   `yaml:"size" default:"1024x1024" is:"picture size" doc:"Width and height of pictures, as the model can make them. auto: the server decides."`
-	Timeout   Duration `yaml:"timeout" default:"2m" range:"5s..10m" doc:"How long one picture may take."`
-	PerAnswer int      `yaml:"per_answer" default:"4" range:"1..10" doc:"Maximum pictures with one answer."`
-	Price     float64  `yaml:"price" range:"0..1000" doc:"What one picture costs, in the currency of model.prices, for what is used and for budgets in money. 0: it is not counted."`
-}
-
-// AnySize is the value of Drawing.Size that leaves it to the server.
-const AnySize = "auto"
-
-// Exec says whether the model may run commands.
-type Exec struct {
-	Enabled bool `yaml:"enabled" default:"false" doc:"Let the model run commands in a sandbox, each after somebody allowed it. Without network, and with the chat's folder of the workspace alone. It needs Linux 6.12 or newer, and user namespaces or the unit dragoman-exec.socket, and Dragoman must not run as root: dragoman tries to escape at the start, and where that is possible the tool stays off and the log says why."`
-}
-
-// Skills says where instructions for some tasks are.
-type Skills struct {
-	Dir string `yaml:"dir,omitempty" empty:"ok" doc:"A folder with skills: NAME/SKILL.md, by the open layout. It must be outside of the workspace. The model is offered those that dragoman skills accept has accepted, as they were then. Empty: none."`
-}
-
-// MCP says what other agents may do that speak the Model Context Protocol, and whose tools
-// the model may use.
-type MCP struct {
-	Serve bool `yaml:"serve" default:"true" doc:"Let other agents list, read and search conversations at /mcp of the page's address, by the Model Context Protocol, with the scope of their token. false: only dragoman mcp serve does, for programs of this machine."`
-	Send  bool `yaml:"send" default:"false" doc:"true also lets them write into conversations, as the person of their token."`
-	// Servers have tools for the model.
-	Servers map[string]MCPServer `yaml:"servers,omitempty" names:"mcp server"`
 }
 
 // Warnings list what is allowed but probably a mistake.

@@ -8,6 +8,15 @@ import (
 	"dragoman/internal/lazily"
 )
 
+// MCP says what other agents may do that speak the Model Context Protocol, and whose tools
+// the model may use.
+type MCP struct {
+	Serve bool `yaml:"serve" default:"true" doc:"Let other agents list, read and search conversations at /mcp of the page's address, by the Model Context Protocol, with the scope of their token. false: only dragoman mcp serve does, for programs of this machine."`
+	Send  bool `yaml:"send" default:"false" doc:"true also lets them write into conversations, as the person of their token."`
+	// Servers have tools for the model.
+	Servers map[string]MCPServer `yaml:"servers,omitempty" names:"mcp server"`
+}
+
 // MCPServer is a server whose tools the model may use, by the Model Context Protocol.
 type MCPServer struct {
 	Command    Program           `yaml:"command,flow,omitempty" repeat:"ok" doc:"A program and its arguments, started without a shell. It has the rights of the daemon's user, or under dragoman-mcp.socket another user's, and no variable of the daemon but PATH. Set either command or url. docs/mcp-servers.md has examples."`
