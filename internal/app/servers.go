@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +19,6 @@ import (
 	"dragoman/internal/api"
 	"dragoman/internal/config"
 	"dragoman/internal/console"
-	"dragoman/internal/gateway"
 	"dragoman/internal/mcpserver"
 	"dragoman/internal/media"
 	"dragoman/internal/openai"
@@ -30,7 +27,6 @@ import (
 	"dragoman/internal/storage"
 	"dragoman/internal/stream"
 	"dragoman/internal/web"
-	"dragoman/sessions"
 	"dragoman/sessions/erasure"
 )
 
@@ -294,111 +290,4 @@ func closeOnce(ln net.Listener) func() error {
 		}
 		return nil
 	}
-}
-
-var started = time.Now()
-
-func (d *Daemon) info() api.Info {
-	cfg, disk := d.current.Load(), storage.DiskWarnings(d.cfg)
-	i := api.Info{
-		Version: d.opts.Version, Config: cfg.Source().String(), ConfigFile: cfg.Source().Path, StateDir: cfg.StateDir, Store: cfg.Store.Type,
-		Policy: cfg.Policy(), Agents: cfg.BoundAgents(), DiskFull: len(disk) > 0,
-	}
-	if d.gateway != nil {
-		d.infoRunning(&i)
-	}
-	i.Warnings = append(append(i.Warnings, disk...), storage.DamageWarnings(d.cfg)...)
-	return i
-}
-
-func (d *Daemon) infoRunning(i *api.Info) {
-	turns, oldest := d.gateway.Running()
-	i.Running = true
-	i.PID = os.Getpid()
-	i.Started = started
-	i.Refused = d.refused.Load()
-	i.Turns = turns
-	i.OldestTurnS = oldest.Seconds()
-	i.Channels = map[string]api.ChannelStatus{}
-	for name, status := range d.gateway.Channels() {
-		i.Channels[name] = api.ChannelStatusOf(status)
-	}
-	i.Model = d.models.Main.Name()
-	if t, _ := d.models.Trouble(); t != nil {
-		i.ModelTrouble = new(api.Trouble(*t))
-	}
-	for _, t := range d.models.OtherTroubles() {
-		i.OtherTroubles = append(i.OtherTroubles, api.OtherTrouble{Model: t.Model, Trouble: api.Trouble(t.Trouble)})
-	}
-	if d.public != nil {
-		i.Listen = d.public.addr()
-		i.OpenAI = d.cfg.HTTP.OpenAI
-	}
-	for _, w := range d.current.Load().Warnings() {
-		i.Warnings = append(i.Warnings, w.String())
-	}
-	i.Warnings = append(i.Warnings, d.models.Warnings()...)
-	if f, failed := d.gateway.FailedSummary(); failed {
-		i.Warnings = append(i.Warnings, failedSummary(f))
-	}
-	for _, name := range d.hooks.Off() {
-		i.Warnings = append(i.Warnings, fmt.Sprintf("the hook %s is off, because its server answered 410 (gone): change its url, or retry one of its entries of dragoman queue", name))
-	}
-	if n := d.unowned.Load(); n > 0 {
-		i.Warnings = append(i.Warnings, fmt.Sprintf("who wrote in %d older conversations is still being found out; until then only the command line reads them", n))
-	}
-}
-
-// ask is the [api.Asker] of this daemon. Only the operator at the socket reads what
-// would mend a failure.
-func (d *Daemon) ask(ctx context.Context, asked api.Question) (string, error) {
-	q, err := d.question(ctx, asked.Key, asked.ID, asked.Text)
-	if err != nil {
-		return "", err
-	}
-	q.Model = asked.Model
-	answer, err := d.gateway.Ask(ctx, q)
-	return answer, refusalOfQuestion(asked.Key, err)
-}
-
-// refusalOfQuestion is what whoever asked in k learns of an error of the gateway.
-func refusalOfQuestion(k channels.Key, err error) error {
-	var refused *gateway.RefusedError
-	var kept *sessions.ReplaceError
-	switch {
-	case errors.As(err, &kept) && kept.Unknown:
-		return &respond.Refusal{Status: http.StatusNotFound, Param: "seq", Sentence: kept.Why}
-	case errors.As(err, &kept) && kept.Later:
-		return &respond.Refusal{Status: http.StatusUnprocessableEntity, Code: "conflict", Sentence: kept.Why}
-	case errors.As(err, &kept):
-		return &respond.Refusal{Status: http.StatusBadRequest, Param: "seq", Sentence: kept.Why}
-	case errors.As(err, &refused) && refused.Spent:
-		return &respond.Refusal{Status: http.StatusTooManyRequests, Code: respond.CodeQuota, RetryAfter: refused.After, Sentence: refused.Why}
-	case errors.As(err, &refused) && refused.Later:
-		return &respond.Refusal{Status: http.StatusTooManyRequests, RetryAfter: refused.After, Sentence: refused.Why}
-	case errors.As(err, &refused):
-		return &respond.Refusal{Status: http.StatusBadRequest, Sentence: refused.Why}
-	case errors.Is(err, gateway.ErrUnanswered):
-		return &respond.Refusal{Status: http.StatusUnprocessableEntity, Code: "unanswered", Sentence: err.Error()}
-	case errors.Is(err, sessions.ErrFull):
-		return &respond.Refusal{Status: http.StatusTooManyRequests, Sentence: "too many messages wait in " + k.String() + "; try again in a while"}
-	}
-	return err
-}
-
-// listChannels lists the channels by name.
-func (d *Daemon) listChannels() []api.Channel {
-	states := d.gateway.Channels()
-	holders := d.holders()
-	list := make([]api.Channel, 0, len(states))
-	for _, name := range slices.Sorted(maps.Keys(states)) {
-		status := states[name]
-		linkable := d.channels.linked[name] != nil
-		list = append(list, api.Channel{
-			Name: name, Type: d.cfg.Channels[name].Type, Node: holders[name],
-			Linkable: linkable, Linked: linkable && status.Reason != channels.ReasonPairing,
-			ChannelStatus: api.ChannelStatusOf(status),
-		})
-	}
-	return list
 }
