@@ -62,28 +62,41 @@ func (w *walker) find(role, name string) named {
 }
 
 // click clicks an element with the mouse, in its middle, once it is at rest: nobody hits what
-// is on its way, as when a conversation follows an answer that grows.
+// is on its way, as when a conversation follows an answer that grows, or is drawn anew.
 func (w *walker) click(role, name string) {
 	w.t.Helper()
 	var x, y float64
 	w.poll(fmt.Sprintf("the %s %q to be at rest", role, name), func() bool {
 		wasX, wasY := x, y
 		x, y = w.middle(w.find(role, name).node)
-		return x == wasX && y == wasY
+		return x >= 0 && x == wasX && y == wasY
 	})
 	w.do(chromedp.MouseClickXY(x, y))
 }
 
-// middle scrolls to an element and returns where its middle is.
+// middle scrolls to an element and returns where its middle is: -1 if it is gone, or takes
+// no room.
 func (w *walker) middle(node cdp.BackendNodeID) (x, y float64) {
 	w.t.Helper()
-	call(w, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: node})
-	quads := call(w, dom.GetContentQuads, dom.GetContentQuadsParams{BackendNodeID: node}).Quads
-	if len(quads) == 0 || len(quads[0]) != 8 {
-		w.t.Fatal("an element to click takes no room")
+	_, err := attempt(w, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: node})
+	if err != nil {
+		return -1, -1
 	}
-	q := quads[0]
+	where, err := attempt(w, dom.GetContentQuads, dom.GetContentQuadsParams{BackendNodeID: node})
+	if err != nil || len(where.Quads) == 0 || len(where.Quads[0]) != 8 {
+		return -1, -1
+	}
+	q := where.Quads[0]
 	return (q[0] + q[2] + q[4] + q[6]) / 4, (q[1] + q[3] + q[5] + q[7]) / 4
+}
+
+// letter presses a letter outside of all fields, once there is what it presses: many buttons
+// are not there before an answer is over.
+func (w *walker) letter(key string) {
+	w.t.Helper()
+	w.until("what "+key+" presses", `document.querySelector("[data-key='`+key+`']")`)
+	asks[bool](w, `(document.activeElement.blur(), true)`)
+	w.press(key)
 }
 
 // types writes into a field that is found by its name.
@@ -95,6 +108,9 @@ func (w *walker) types(field, text string) {
 // typesInto is types for a field with another role, like searchbox.
 func (w *walker) typesInto(role, field, text string) {
 	w.t.Helper()
-	call(w, dom.Focus, dom.FocusParams{BackendNodeID: w.find(role, field).node})
+	w.poll(fmt.Sprintf("the %s %q to take the focus", role, field), func() bool {
+		_, err := attempt(w, dom.Focus, dom.FocusParams{BackendNodeID: w.find(role, field).node})
+		return err == nil
+	})
 	w.press(text)
 }
