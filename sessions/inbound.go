@@ -21,35 +21,41 @@ const AgainMark = "[asks for another answer to:] "
 // each file. The gateway uses it for the input of a turn, and stores use it for
 // messages that a [Control] closes.
 func UserMessage(m channels.Inbound) Message {
-	var b strings.Builder
+	var c content
 	if m.Quote != nil && m.Quote.Text != "" {
 		who := cmp.Or(m.Quote.Name, "an earlier message")
 		quoted := clipBytes(m.Quote.Text, quoteBytes)
 		if len(quoted) < len(m.Quote.Text) {
 			quoted += "…"
 		}
-		b.WriteString("> " + OneLine(who, 60) + ": " + strings.ReplaceAll(quoted, "\n", "\n> ") + "\n\n")
+		c.write("> " + OneLine(who, 60) + ": " + strings.ReplaceAll(quoted, "\n", "\n> ") + "\n\n")
 	}
-	b.WriteString(m.Prefix)
+	c.forModel(m.Prefix)
 	if f := m.Forwarded; f != nil && f.Name != "" {
-		b.WriteString("[forwarded from " + OneLine(f.Name, 60) + "] ")
+		c.write("[forwarded from " + OneLine(f.Name, 60) + "] ")
 	} else if f != nil {
-		b.WriteString("[forwarded] ")
+		c.write("[forwarded] ")
 	}
-	if m.Again {
-		b.WriteString(AgainMark)
+	var kind MessageKind
+	switch {
+	case m.Again:
+		kind = MessageAgain
+		c.forModel(AgainMark)
+	case strings.HasPrefix(m.Text, AgainMark):
+		kind = MessagePlain
 	}
-	b.WriteString(m.Text)
+	c.write(m.Text)
 	files := transcribed(m.Attachments)
 	for i, a := range files {
+		before := ""
 		if i > 0 || strings.TrimSpace(m.Text) != "" {
-			b.WriteByte('\n')
+			before = "\n"
 		}
-		b.WriteString(attachmentLine(a))
+		c.writeFile(before, a)
 	}
-	return Message{
+	one := Message{
 		Role:        RoleUser,
-		Content:     b.String(),
+		Kind:        kind,
 		Name:        m.Sender.Name,
 		Sender:      m.Sender.ID(),
 		At:          m.At,
@@ -57,6 +63,8 @@ func UserMessage(m channels.Inbound) Message {
 		Origins:     contentTaint(&m).List(),
 		Attachments: files,
 	}
+	c.into(&one)
+	return one
 }
 
 // InboundTaint is whose words m has beside the sender's.
@@ -104,19 +112,30 @@ func transcribed(all []channels.Attachment) []channels.Attachment {
 	return kept
 }
 
+// writeFile writes a line about a file, after before. Of a recording whose words were
+// heard it is like "[voice, 0:14] the words": nobody can read the file as text, and the
+// words are all that a model needs. People are shown the words of the sender's own ones.
+func (c *content) writeFile(before string, a channels.Attachment) {
+	words := Printable(a.Words)
+	switch {
+	case words == "":
+		c.forModel(before + attachmentLine(a))
+	case a.Quoted:
+		c.forModel(before + spokenMark(a) + words)
+	default:
+		c.write(before)
+		c.forModel(spokenMark(a))
+		c.write(words)
+	}
+}
+
 // attachmentLine is one line like
 //
 //	[document "notes.txt", text/plain, 2 kB, file irc_alice/k3….txt]
 //
 // Tools open the file by its path. The line is safe although everything in it comes
 // from strangers.
-//
-// A recording whose words were heard is like "[voice, 0:14] the words": nobody can read
-// the file as text, and the words are all that a model needs.
 func attachmentLine(a channels.Attachment) string {
-	if a.Words != "" {
-		return spokenLine(a)
-	}
 	parts := []string{cmp.Or(OneLine(string(a.Kind), 20), "file")}
 	if a.Quoted {
 		parts[0] += " of the quoted message"
@@ -138,8 +157,8 @@ func attachmentLine(a channels.Attachment) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// spokenLine is the line of a recording with its words.
-func spokenLine(a channels.Attachment) string {
+// spokenMark is what is before the words of a recording.
+func spokenMark(a channels.Attachment) string {
 	mark := cmp.Or(OneLine(string(a.Kind), 20), "recording")
 	if a.Quoted {
 		mark += " of the quoted message"
@@ -147,7 +166,7 @@ func spokenLine(a channels.Attachment) string {
 	if a.Seconds > 0 {
 		mark += fmt.Sprintf(", %d:%02d", a.Seconds/60, a.Seconds%60)
 	}
-	return "[" + mark + "] " + Printable(a.Words)
+	return "[" + mark + "] "
 }
 
 // EditNote is the transcript's note about an edit or a deletion that came too late

@@ -3,6 +3,7 @@ package sessions_test
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"dragoman/channels"
 	"dragoman/sessions"
@@ -27,6 +28,51 @@ func TestUserMessage(t *testing.T) {
 			t.Errorf("%s: UserMessage = %+v, want %q", name, got, test.want)
 		}
 	}
+}
+
+// What a person is shown of a message has none of the words that are for the model.
+func TestSaid(t *testing.T) {
+	file := func(a channels.Attachment) []channels.Attachment { return []channels.Attachment{a} }
+	image := channels.Attachment{Kind: channels.AttachmentImage, Name: "a.jpg", File: "f"}
+	voice := channels.Attachment{Kind: channels.AttachmentVoice, File: "f", Seconds: 14, Words: "Where is it?"}
+	theirs := voice
+	theirs.Quoted = true
+	const again = sessions.AgainMark + "why?"
+	for name, test := range map[string]struct {
+		in   channels.Inbound
+		want string
+		kind sessions.MessageKind
+	}{
+		"plain":               {channels.Inbound{Text: " hi\n"}, " hi\n", ""},
+		"in a group":          {channels.Inbound{Text: "al: hi", Prefix: "al: ", Quote: &channels.Quote{Name: "bob", Text: "al: x"}}, "> bob: al: x\n\nal: hi", ""},
+		"once more":           {channels.Inbound{Text: "why?", Prefix: "al: ", Again: true}, "why?", sessions.MessageAgain},
+		"written as the mark": {channels.Inbound{Text: again}, again, sessions.MessagePlain},
+		"a picture":           {channels.Inbound{Attachments: file(image)}, "", ""},
+		"text and picture":    {channels.Inbound{Text: "[x, file y]", Attachments: file(image)}, "[x, file y]", ""},
+		"a voice":             {channels.Inbound{Attachments: file(voice)}, "Where is it?", ""},
+		"text and voice":      {channels.Inbound{Text: "[voice] é", Attachments: file(voice)}, "[voice] é\nWhere is it?", ""},
+		"picture and voice":   {channels.Inbound{Attachments: append(file(image), voice)}, "Where is it?", ""},
+		"another's voice":     {channels.Inbound{Text: "and?", Attachments: file(theirs)}, "and?", ""},
+	} {
+		got := sessions.UserMessage(test.in)
+		if said := got.Said(); said != test.want || got.Kind != test.kind {
+			t.Errorf("%s: Said = %q of kind %q, want %q of %q", name, said, got.Kind, test.want, test.kind)
+		}
+	}
+	if m := sessions.StoppedAnswer("half of"); m.Content != "half of\n\n[stopped by the person]" || m.Said() != "half of" || !m.Synthetic {
+		t.Errorf("StoppedAnswer = %+v, said %q", m, m.Said())
+	}
+}
+
+// FuzzSaid: parts of any kind, as imports may have them, leave valid text.
+func FuzzSaid(f *testing.F) {
+	f.Add("héllo", 1, 2, 0, 99)
+	f.Fuzz(func(t *testing.T, text string, start, end, start2, end2 int) {
+		m := sessions.Message{Content: text, ForModel: []sessions.Mark{{Start: start, End: end}, {Start: start2, End: end2}}}
+		if said := m.Said(); !utf8.ValidString(said) || len(said) > len(text) {
+			t.Errorf("Said = %q of %q", said, text)
+		}
+	})
 }
 
 func TestUsageAddsUpCosts(t *testing.T) {

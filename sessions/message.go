@@ -60,6 +60,11 @@ type Message struct {
 	Seq     int64  `json:"seq"`
 	Role    Role   `json:"role"`
 	Content string `json:"content"`
+	// Kind is "" for most messages.
+	Kind MessageKind `json:"kind,omitempty"`
+	// ForModel are the parts of Content that only the model reads, in their order, such as
+	// lines about files, or in a group the sender's name: see [Message.Said].
+	ForModel []Mark `json:"for_model,omitempty"`
 	// Name is the sender's display name (user) or the tool's name (tool).
 	Name string `json:"name,omitempty"`
 	// Sender is the immutable id of the person who wrote a user message.

@@ -92,6 +92,7 @@ func (g *Gateway) Reply(ctx context.Context, q Question, by string, asThemselves
 		text = by + ": " + text
 		said.Role = sessions.RoleUser
 		said.Content = text
+		said.ForModel = []sessions.Mark{{End: len(by) + len(": ")}}
 		said.Via = channels.ViaReply
 	}
 	id := onceID("reply", q.Key.String(), q.ID)

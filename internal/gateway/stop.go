@@ -101,10 +101,9 @@ func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions
 	}
 	if strings.TrimSpace(partial) != "" {
 		partial = closeMarkup(partial)
-		e.Append = []sessions.Message{{
-			Role: sessions.RoleAssistant, Content: partial + "\n\n[stopped by the person]",
-			At: g.opts.Now(), Synthetic: true,
-		}}
+		stopped := sessions.StoppedAnswer(partial)
+		stopped.At = g.opts.Now()
+		e.Append = []sessions.Message{stopped}
 		text = partial + sayStopped
 	}
 	if ended != "" {

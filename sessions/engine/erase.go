@@ -330,6 +330,8 @@ func (x *eraser) eraseMessages(c *chat, ids []string) {
 			x.noteFiles(m.Attachments)
 			m = rules.Clone(m)
 			m.Content = erasedText
+			m.Kind = ""
+			m.ForModel = nil
 			m.Name = ""
 			m.Sender = ""
 			m.Attachments = nil
@@ -339,6 +341,7 @@ func (x *eraser) eraseMessages(c *chat, ids []string) {
 		case m.IsCopy():
 			m = rules.Clone(m)
 			m.Content = erasedText
+			m.ForModel = nil
 			m.Extra = nil
 			m.Attached = nil
 			copies = append(copies, m)

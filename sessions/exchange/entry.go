@@ -71,6 +71,8 @@ func entryOf(f fieldSet) (e entry, err error) {
 	take(f, "at", &e.At)
 	take(f, "turn", &e.Turn)
 	take(f, "model", &e.Model)
+	take(f, "for_model", &e.ForModel)
+	e.takeKind(f)
 	take(f, "via", &e.Via)
 	take(f, "origins", &e.Origins)
 	take(f, "synthetic", &e.Synthetic)
@@ -94,6 +96,15 @@ func entryOf(f fieldSet) (e entry, err error) {
 		e.noteMarks(list)
 	}
 	return e, nil
+}
+
+// takeKind takes a kind that is one of ours: other programs have kinds of their own.
+func (e *entry) takeKind(f fieldSet) {
+	for _, kind := range []sessions.MessageKind{sessions.MessageAgain, sessions.MessageStopped, sessions.MessagePlain} {
+		if string(f["kind"]) == `"`+string(kind)+`"` {
+			take(f, "kind", &e.Kind)
+		}
+	}
 }
 
 // parts are those of a content that is a list.

@@ -260,3 +260,17 @@ func TestEditedTextOfParts(t *testing.T) {
 	must(t, err)
 	same(t, "the message", ms[0].Extra, map[string]json.RawMessage{"original_content": parts.Extra["content"]})
 }
+
+// An edited text is shown whole: what was for the model alone was elsewhere in the former.
+func TestEditedTextForModel(t *testing.T) {
+	p := newPlace(t)
+	s := p.open(t)
+	said := sessions.UserMessage(channels.Inbound{Text: "a cta", Prefix: "ann: "})
+	_, err := s.Accept(t.Context(), sessions.Entry{Inbound: in("x:1", "1", "/x"), Answered: true, Append: []sessions.Message{said}})
+	must(t, err)
+	must(t, s.Close())
+	edit(t, p, "conversations/x_1.json", `"content": "ann: a cta"`, `"content": "a cat"`)
+	ms, err := p.open(t).Messages(t.Context(), key("x:1"), 0, 1)
+	must(t, err)
+	same(t, "the message", ms[0].Said(), "a cat")
+}

@@ -241,6 +241,9 @@ func edits(ctx context.Context, rs rows.Reader, d *document, stale bool) (change
 			delete(m.Extra, "content")
 			m.Extra[contentName] = raw
 		}
+		if m.Content != old.Content && slices.Equal(m.ForModel, old.ForModel) {
+			m.ForModel = nil // these were places in the former text
+		}
 		one, err := json.Marshal(old)
 		two, err2 := json.Marshal(m)
 		r.err = errors.Join(err, err2)

@@ -459,6 +459,8 @@ func (d *differ) message(seq int64) sessions.Message {
 		Seq: seq, Role: pick(d.r, sessions.RoleUser, sessions.RoleAssistant, sessions.RoleTool), Content: d.text(), Name: pick(d.r, "", "Ann", "search_history"),
 		Sender: pick(d.r, "", "7"), ToolCallID: some(d.r, "c"), At: d.time(), Turn: pick(d.r, turns...), Model: some(d.r, "m"), Synthetic: some(d.r, true), Summary: some(d.r, true),
 		Failed: some(d.r, true), Replaces: some(d.r, int64(2)), Attachments: d.attachments(), Usage: some(d.r, &sessions.Usage{Input: 1, Cost: 0.3}),
+		Kind:      pick(d.r, "", sessions.MessageAgain, sessions.MessageStopped),
+		ForModel:  some(d.r, []sessions.Mark{{Start: 1, End: 3}}),
 		Origins:   pick(d.r, nil, []sessions.Origin{sessions.OriginWeb}, []sessions.Origin{sessions.OriginHistory, sessions.OriginOthers}),
 		ToolCalls: some(d.r, []sessions.ToolCall{{ID: "c", Name: "f", Arguments: d.text()}}),
 		Attached:  some(d.r, &sessions.Attached{By: sessions.Provenance{API: "chat"}, Data: json.RawMessage(`{"s":1}`)}),

@@ -82,6 +82,7 @@ func Inbound(m channels.Inbound) channels.Inbound {
 func Message(m sessions.Message, now time.Time) sessions.Message {
 	m = Clone(m)
 	m.Content = Text(m.Content)
+	m.Kind = sessions.MessageKind(Text(string(m.Kind)))
 	m.Name = Text(m.Name)
 	m.Sender = Text(m.Sender)
 	m.ToolCallID = Text(m.ToolCallID)
@@ -138,6 +139,10 @@ func Clone(m sessions.Message) sessions.Message {
 		a := *m.Attached
 		a.Data = slices.Clone(a.Data)
 		m.Attached = &a
+	}
+	m.ForModel = slices.Clone(m.ForModel)
+	if len(m.ForModel) == 0 {
+		m.ForModel = nil
 	}
 	m.Origins = slices.Clone(m.Origins)
 	if len(m.Origins) == 0 {

@@ -22,6 +22,7 @@ func fullMessage() sessions.Message {
 		At: time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC), Turn: "mine", ToolCallID: "9",
 		ToolCalls: []sessions.ToolCall{{ID: "1", Name: "f", Arguments: `{"a": 1}`}},
 		Usage:     &sessions.Usage{Input: 10, Output: 20, Cached: 5, Cost: 0.0125},
+		Kind:      sessions.MessageStopped, ForModel: []sessions.Mark{{Start: 2, End: 4}},
 		Attachments: []channels.Attachment{{
 			Kind: channels.AttachmentVoice, Name: "../a \"b\".ogg", Type: "audio/ogg", Bytes: 1 << 40, Ref: "secret <ref>", File: "f1", Missing: "no",
 			Seconds: 14, Words: "what was\nsaid",
