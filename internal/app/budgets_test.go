@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"dragoman/channels"
+	"dragoman/channels/channeltest/botapi"
 	"dragoman/internal/api"
 	"dragoman/internal/budget"
 	"dragoman/internal/respond"
@@ -41,6 +42,19 @@ func TestABudgetIsUsedUp(t *testing.T) {
 	h := speaker{r, r.token("program", "", "chat")}.expect(http.StatusTooManyRequests, `"type":"insufficient_quota"`, messages("hello"))
 	if h.Get("Retry-After") == "" {
 		t.Error("the refusal does not say when to come back")
+	}
+}
+
+// Whoever runs Dragoman reads who used what by the names that people have.
+func TestUsageNamesPeople(t *testing.T) {
+	t.Parallel()
+	r := withRules(t, "")
+	ann := botapi.User{ID: annsID, FirstName: "Ann"}
+	r.bot.Private(ann).Say(ann, "hello")
+	r.until("Ann to be answered", func() bool { return len(r.bot.FromBot(annsID)) > 0 })
+	said := r.ask(r.page("hall"), "/usage")
+	if !regexp.MustCompile(`(?m)^- Ann \(telegram:7\): [0-9,]+ tokens this month$`).MatchString(said) {
+		t.Errorf("/usage = %q", said)
 	}
 }
 

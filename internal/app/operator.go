@@ -52,6 +52,11 @@ func (d *Daemon) nameOf(ctx context.Context, channel string, p channels.Person) 
 	if err != nil {
 		return ""
 	}
+	return d.nameOfPerson(ctx, person)
+}
+
+// nameOfPerson is nameOf for somebody whose identities are known to be one person's.
+func (d *Daemon) nameOfPerson(ctx context.Context, person string) string {
 	if person == people.OperatorID {
 		name, _ := d.operatorName(ctx)
 		return name

@@ -80,7 +80,11 @@ func (d *Daemon) usageOfAll(ctx context.Context, now time.Time) ([]string, error
 		return nil, err
 	}
 	for _, row := range r.Rows {
-		lines = append(lines, fmt.Sprintf("- %s: %s this month", row.Name, spent(row.Used)))
+		who := row.Name
+		if name := d.nameOfPerson(ctx, row.Name); name != "" {
+			who = fmt.Sprintf("%s (%s)", name, row.Name)
+		}
+		lines = append(lines, fmt.Sprintf("- %s: %s this month", who, spent(row.Used)))
 	}
 	return lines, nil
 }
