@@ -54,6 +54,26 @@ func TestWalkLogin(t *testing.T) {
 	w.is("/login")
 	w.do(chromedp.Navigate(w.site + "/talk"))
 	w.is("/login?to=%2Ftalk")
+	w.press(pageToken + "\r")
+	w.is("/talk")
+	w.refusedWhileLeaving()
+}
+
+// refusedWhileLeaving logs out with a browser that takes its time: what the page is refused
+// meanwhile must not lead to the login of somebody who only lost their session.
+func (w *walker) refusedWhileLeaving() {
+	w.t.Helper()
+	w.expect(unauthorised)
+	w.find("button", "Log out")
+	asks[bool](w, `(navigation.addEventListener("navigate", (e) => { window.led = e.destination.url; }),
+		document.querySelector("form[action='/logout']").addEventListener("submit", (e) => e.preventDefault()), true)`)
+	w.click("button", "Log out")
+	led := asks[string](w, `fetch("/logout", { method: "POST", redirect: "manual" })
+		.then(() => import(new URL("api.js", document.querySelector("script[type=module]").src)))
+		.then((page) => page.get("me").then(() => "still logged in", () => window.led ?? ""))`)
+	if led != "" {
+		w.t.Errorf("a refusal leads to %q while the browser is on its way to the login", led)
+	}
 }
 
 // A one-time link opens the page once, and its secret is in no address. Before it ends

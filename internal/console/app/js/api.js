@@ -39,8 +39,13 @@ export function url(address, query = {}) {
   return found;
 }
 
+// leaving: the person logs out, and the browser is on its way. What is refused meanwhile leads
+// nowhere else.
+let leaving = false;
+export const leaves = () => { leaving = true; };
+
 // login leads to the login, and from there back to where the person is.
-export const login = () => location.assign(`/login?to=${encodeURIComponent(location.pathname + location.search + location.hash)}`);
+export const login = () => leaving || location.assign(`/login?to=${encodeURIComponent(location.pathname + location.search + location.hash)}`);
 
 // fetched makes one request and returns its answer, or throws. Whoever is not logged in
 // goes to the login.

@@ -1,6 +1,7 @@
 // The navigation: a bar below on phones, a rail on tablets, a list on desktops.
 
 import { html, useRef, useState } from "../../vendor/preact.js";
+import { leaves } from "../api.js";
 import { keep } from "../kept.js";
 import { Button } from "../parts/button.js";
 import { Count } from "../parts/count.js";
@@ -33,7 +34,7 @@ export function Nav({ current, keys }) {
   const me = useStore((s) => s.me);
   const [more, showMore] = useState(false);
   const session = me?.token && me.token !== "http.identities"; // a proxy's login ends at the proxy
-  const leave = (/** @type {string} */ classes) => session && html`<form class="rest" method="post" action="/logout"><button class=${classes}><${Icon} name="log-out" small=${classes !== "tab"} /><span>${t("Log out")}</span></button></form>`;
+  const leave = (/** @type {string} */ classes) => session && html`<form class="rest" method="post" action="/logout" onSubmit=${leaves}><button class=${classes}><${Icon} name="log-out" small=${classes !== "tab"} /><span>${t("Log out")}</span></button></form>`;
   const rest = mine(me).filter((p) => !p.phone);
   return html`<nav class="nav" aria-label=${t("Main")}>
     <a class="brand" href="/talk" tabindex="-1" aria-hidden="true"><img src=${mark} alt="" /><span>Dragoman</span></a>
