@@ -693,6 +693,8 @@ export interface Message {
   failed?: boolean;
   /** Feedback is what the caller thinks of an answer. */
   feedback?: Feedback;
+  /** Kind is again, for a question that is asked once more, stopped, for an answer that a person stopped, or plain, which is as good as none: most messages have none. */
+  kind?: string;
   model?: string;
   /** Name is the sender's display name (user) or the tool's name (tool). */
   name?: string;
@@ -703,6 +705,8 @@ export interface Message {
   /** Replaces, in such a note, is the seq of the first message that it replaced; the last is right before the note. */
   replaces?: number;
   role: string;
+  /** Said is what people are shown, where Content has more, for the model: in a group the sender's name, lines about files, that an answer was stopped. */
+  said?: string;
   /** Sender is the immutable id of the person who wrote a user message. */
   sender?: string;
   /** Seq orders the messages of one conversation; 0 while its turn runs. */

@@ -165,7 +165,7 @@ func (s *server) conversation(ctx context.Context, a About) (Conversation, error
 		return Conversation{}, err
 	}
 	if one[0].Title == "" && one[0].Derived == "" {
-		one[0].Derived, err = s.derived(ctx, a.Key, max(sight.From-1, 0))
+		one[0].Derived, err = s.derived(ctx, a.Key, sight)
 		if err != nil {
 			return Conversation{}, err
 		}
@@ -201,7 +201,7 @@ func (s *server) listed(ctx context.Context, c sessions.Conversation) (Conversat
 	}
 	one := conversationOf(c)
 	if sight.May && c.Title == "" {
-		one.Derived, err = s.derived(ctx, c.Key, max(sight.From-1, 0))
+		one.Derived, err = s.derived(ctx, c.Key, sight)
 	}
 	return one, err
 }
@@ -215,8 +215,11 @@ const (
 )
 
 // derived is a title for a conversation that has none: the first words of a
-// person in it after a message. What came before somebody is not in it.
-func (s *server) derived(ctx context.Context, k channels.Key, after int64) (string, error) {
+// person in it that the caller may see, or else the name or kind of the first file. What
+// came before somebody is not in it.
+func (s *server) derived(ctx context.Context, k channels.Key, sight people.Sight) (string, error) {
+	after := max(sight.From-1, 0)
+	file := ""
 	erased := true
 	for n := 0; erased && n < maxDerivedReads; n++ {
 		first, err := s.Store.Messages(ctx, k, after, derivedFrom)
@@ -229,14 +232,18 @@ func (s *server) derived(ctx context.Context, k channels.Key, after int64) (stri
 			if m.Role != sessions.RoleUser || m.Synthetic {
 				continue
 			}
+			m = completed(m, sight.Group)
 			if m.Content == erasedText {
 				erased = true
-			} else if words := firstWords(m.Content, derivedSize); words != "" {
+			} else if words := firstWords(m.Said(), derivedSize); words != "" {
 				return words, nil
+			}
+			if len(m.Attachments) > 0 {
+				file = cmp.Or(file, firstWords(m.Attachments[0].Name, derivedSize), string(m.Attachments[0].Kind))
 			}
 		}
 	}
-	return "", nil
+	return file, nil
 }
 
 // erasedText is what a store leaves of an erased message. See [sessions.Erasure].

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"dragoman/channels"
-	"dragoman/internal/lazily"
 	"dragoman/sessions"
 )
 
@@ -32,7 +31,7 @@ func (s *server) ended(ctx context.Context, list []Conversation, may func(channe
 		c.Answering = end.Begun
 		c.GivenUp = end.Dead
 		if end.Last == nil {
-			end.Last, err = s.lastKept(ctx, c.Key)
+			end.Last, err = s.lastKept(ctx, c.Key, c.Group)
 			if err != nil {
 				return err
 			}
@@ -44,7 +43,7 @@ func (s *server) ended(ctx context.Context, list []Conversation, may func(channe
 
 // lastKept is the last message of a person or a model in the transcript; nil: there is none
 // among the newest.
-func (s *server) lastKept(ctx context.Context, k channels.Key) (*sessions.FeedItem, error) {
+func (s *server) lastKept(ctx context.Context, k channels.Key, group bool) (*sessions.FeedItem, error) {
 	end, err := s.end(ctx, k)
 	if err != nil || end == 1 {
 		return nil, err
@@ -54,8 +53,8 @@ func (s *server) lastKept(ctx context.Context, k channels.Key) (*sessions.FeedIt
 		return nil, err
 	}
 	for i := len(newest) - 1; i >= 0; i-- {
-		m := newest[i]
-		item := sessions.FeedItem{From: "person", Name: m.Name, Text: withoutFiles(m.Content, len(m.Attachments)), At: m.At, Attachments: m.Attachments}
+		m := completed(newest[i], group)
+		item := sessions.FeedItem{From: "person", Name: m.Name, Text: m.Said(), At: m.At, Attachments: m.Attachments}
 		switch {
 		case m.Role == sessions.RoleUser && !m.Synthetic:
 			return &item, nil
@@ -66,24 +65,6 @@ func (s *server) lastKept(ctx context.Context, k channels.Key) (*sessions.FeedIt
 		}
 	}
 	return nil, nil
-}
-
-// fileLine is what the transcript has of a file at the end of a message, for the model, and
-// spokenMark what it has before the words of a recording.
-var (
-	fileLine   = lazily.Compile(`(^|\n)\[[^\n]*, (file|not available:) [^\n]*\]\s*$`)
-	spokenMark = lazily.Compile(`(?m)^\[(voice|audio|video|recording)( of the quoted message)?(, \d+:\d\d)?\] `)
-)
-
-// withoutFiles is what somebody wrote or said in a message with so many files.
-func withoutFiles(content string, files int) string {
-	for range files {
-		content = fileLine.Regexp().ReplaceAllString(content, "")
-	}
-	if files > 0 {
-		content = spokenMark.Regexp().ReplaceAllString(content, "")
-	}
-	return content
 }
 
 // lastLineOf is an item as a line of a list.

@@ -94,9 +94,9 @@ func (w *fileWalk) page() Page[ListedFile] {
 	return page
 }
 
-// conversation collects the files of k from the message with the number first on, beginning
+// conversation collects the files of k that the caller may see, beginning
 // at a place; nil: at its end.
-func (w *fileWalk) conversation(ctx context.Context, k channels.Key, first int64, at *filePlace) error {
+func (w *fileWalk) conversation(ctx context.Context, k channels.Key, sight people.Sight, at *filePlace) error {
 	if at == nil {
 		end, err := w.end(ctx, k)
 		if err != nil {
@@ -104,7 +104,7 @@ func (w *fileWalk) conversation(ctx context.Context, k channels.Key, first int64
 		}
 		at = &filePlace{Key: k, Seq: end, N: math.MaxInt32}
 	}
-	least := max(first, 1)
+	least := max(sight.From, 1)
 	for to := at.Seq; to >= least; { // to is the last message to look at
 		if w.reads == 0 {
 			w.next = &filePlace{Key: k, Seq: to + 1, N: math.MaxInt32}
@@ -121,7 +121,7 @@ func (w *fileWalk) conversation(ctx context.Context, k channels.Key, first int64
 			if messages[i].Seq == at.Seq {
 				begin = at.N + 1
 			}
-			w.message(k, &messages[i], begin)
+			w.message(k, completed(messages[i], sight.Group), begin)
 		}
 		if w.next != nil {
 			return nil
@@ -132,7 +132,7 @@ func (w *fileWalk) conversation(ctx context.Context, k channels.Key, first int64
 }
 
 // message collects the files of m from the one with the number begin on.
-func (w *fileWalk) message(k channels.Key, m *sessions.Message, begin int) {
+func (w *fileWalk) message(k channels.Key, m sessions.Message, begin int) {
 	files := attachmentsOf(m.Attachments)
 	for n := begin; n < len(files); n++ {
 		if len(w.found) == w.limit {
@@ -140,7 +140,7 @@ func (w *fileWalk) message(k channels.Key, m *sessions.Message, begin int) {
 			return
 		}
 		w.found = append(w.found, ListedFile{
-			Key: k, Seq: m.Seq, N: n, Attachment: files[n], From: m.Name, Sender: m.Sender, At: m.At, Text: firstWords(m.Content, lastSize),
+			Key: k, Seq: m.Seq, N: n, Attachment: files[n], From: m.Name, Sender: m.Sender, At: m.At, Text: firstWords(m.Said(), lastSize),
 		})
 	}
 }
@@ -165,7 +165,7 @@ func (s *server) listFiles(ctx context.Context, q FilesQuery) (Page[ListedFile],
 	if err != nil {
 		return none, err
 	}
-	err = w.conversation(ctx, q.Key, sight.From, at)
+	err = w.conversation(ctx, q.Key, sight, at)
 	return w.page(), err
 }
 
@@ -218,5 +218,5 @@ func (w *fileWalk) one(ctx context.Context, k channels.Key, mine bool, at *fileP
 	if err != nil || !sight.May || mine && !sight.Own {
 		return err
 	}
-	return w.conversation(ctx, k, sight.From, at)
+	return w.conversation(ctx, k, sight, at)
 }

@@ -59,7 +59,7 @@ func (s *server) messages(ctx context.Context, p Part) (Page[Message], error) {
 		return none, err
 	}
 	n := sort.Search(len(messages), func(i int) bool { return messages[i].Seq >= before })
-	page := Page[Message]{Data: each(messages[:n], messageOf)}
+	page := Page[Message]{Data: messagesOf(messages[:n], sight.Group)}
 	if err := s.markReplaced(ctx, p.Key, page.Data); err != nil {
 		return none, err
 	}
@@ -141,11 +141,12 @@ type Running struct {
 }
 
 func (s *server) running(ctx context.Context, a About) (Running, error) {
-	if _, err := s.read(ctx, a.Key); err != nil {
+	sight, err := s.read(ctx, a.Key)
+	if err != nil {
 		return Running{}, err
 	}
 	p, err := s.Store.Running(ctx, a.Key)
-	now := Running{Turn: p.Turn, Messages: each(soFar(p), messageOf)}
+	now := Running{Turn: p.Turn, Messages: messagesOf(soFar(p), sight.Group)}
 	if s.Talk == nil {
 		return now, err
 	}

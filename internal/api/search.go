@@ -103,7 +103,7 @@ func (s *server) search(ctx context.Context, q Search) (Page[Hit], error) {
 			read[f.Key] = sight
 		}
 		if sight.May && f.Message.Seq >= sight.From {
-			m := messageOf(f.Message)
+			m := messageOf(f.Message, sight.Group)
 			m.ReplacedBy = f.ReplacedBy
 			hits = append(hits, Hit{Key: f.Key, Message: m, Words: f.Words, Marks: marksOf(f.Message.Content, f.Marks), Cursor: f.Position().String()})
 		}

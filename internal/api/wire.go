@@ -154,6 +154,12 @@ type Message struct {
 	Seq     int64         `json:"seq"`
 	Role    sessions.Role `json:"role"`
 	Content string        `json:"content"`
+	// Said is what people are shown, where Content has more, for the model: in a group the
+	// sender's name, lines about files, that an answer was stopped.
+	Said *string `json:"said,omitempty"`
+	// Kind is again, for a question that is asked once more, stopped, for an answer that a
+	// person stopped, or plain, which is as good as none: most messages have none.
+	Kind sessions.MessageKind `json:"kind,omitempty"`
 	// Name is the sender's display name (user) or the tool's name (tool).
 	Name string `json:"name,omitempty"`
 	// Sender is the immutable id of the person who wrote a user message.
@@ -190,10 +196,27 @@ type Message struct {
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
-func messageOf(m sessions.Message) Message {
+// Shown is what people are shown of m.
+func (m *Message) Shown() string {
+	if m.Said != nil {
+		return *m.Said
+	}
+	return m.Content
+}
+
+// messagesOf are messages of one conversation as they go over the wire.
+func messagesOf(list []sessions.Message, group bool) []Message {
+	return each(list, func(m sessions.Message) Message { return messageOf(m, group) })
+}
+
+func messageOf(m sessions.Message, group bool) Message {
+	m = completed(m, group)
 	one := Message{
-		Seq: m.Seq, Role: m.Role, Content: m.Content, Name: m.Name, Sender: m.Sender, ToolCallID: m.ToolCallID, At: m.At, Turn: m.Turn,
+		Seq: m.Seq, Role: m.Role, Content: m.Content, Kind: m.Kind, Name: m.Name, Sender: m.Sender, ToolCallID: m.ToolCallID, At: m.At, Turn: m.Turn,
 		Model: m.Model, Via: string(m.Via), Origins: m.Origins, Synthetic: m.Synthetic, Summary: m.Summary, Failed: m.Failed, Extra: m.Extra,
+	}
+	if said := m.Said(); said != m.Content {
+		one.Said = &said
 	}
 	if m.Replaces > 0 {
 		one.Replaces = max(m.Seq-m.Replaces, 1)
