@@ -67,7 +67,7 @@ test("a question about a call stands in its answer, which does not grow", () => 
 });
 
 test("lines about files are for the model, unsent messages come last", () => {
-  const messages = [said(1, "user", 'look\n[image "a.png", image/png, 3 kB, file x/y.png]', { attachments: [{ kind: "image", name: "a.png" }] })];
+  const messages = [said(1, "user", 'look\n[image "a.png", image/png, 3 kB, file x/y.png]', { said: "look", attachments: [{ kind: "image", name: "a.png" }] })];
   assert.deepEqual(shown({ messages }, [{ id: "u", key: "web:x", text: "later", at: at(0) }]), ["person look", "person later"]);
 });
 
@@ -82,7 +82,7 @@ test("quotes", () => {
 });
 
 test("what somebody wrote by hand is theirs, and no notice beside it", () => {
-  const messages = [said(1, "user", "Hello?"), said(2, "user", "Jonas: I look into it.", { synthetic: true, via: "reply", name: "Jonas", turn: undefined }), said(3, "assistant", "by hand", { synthetic: true, name: "Jonas", turn: undefined })];
+  const messages = [said(1, "user", "Hello?"), said(2, "user", "Jonas: I look into it.", { said: "I look into it.", synthetic: true, via: "reply", name: "Jonas", turn: undefined }), said(3, "assistant", "by hand", { synthetic: true, name: "Jonas", turn: undefined })];
   const feed = [{ seq: 2, id: "a", from: "dragoman", kind: "notice", text: "Jonas: I look into it.", at: at(2) }, { seq: 3, id: "b", from: "dragoman", kind: "notice", text: "by hand", at: at(3) }];
   assert.deepEqual(shown({ messages, feed }), ["person Hello?", "person I look into it.", "answer by hand"]);
   const [, , theirs, answer] = entriesOf(talk({ messages, feed }), [], { ...me, name: "Ann" });
@@ -92,8 +92,8 @@ test("what somebody wrote by hand is theirs, and no notice beside it", () => {
 
 test("another answer is asked for once, and a stopped one says by whom", () => {
   const messages = [
-    said(1, "user", "one"), said(2, "assistant", "1"), said(3, "user", "[asks for another answer to:] one", { turn: "web:x#3" }),
-    said(4, "assistant", "Half of\n\n[stopped by the person]", { synthetic: true, turn: undefined }),
+    said(1, "user", "one"), said(2, "assistant", "1"), said(3, "user", "[asks for another answer to:] one", { said: "one", kind: "again", turn: "web:x#3" }),
+    said(4, "assistant", "Half of\n\n[stopped by the person]", { said: "Half of", kind: "stopped", synthetic: true, turn: undefined }),
   ];
   const stop = (name) => [{ seq: 3, id: "a", from: "person", text: "one", at: at(3) }, { seq: 5, id: "b", from: "person", text: "/stop", name, at: at(4) }];
   assert.deepEqual(shown({ messages, feed: stop("operator") }), ["person one", "answer 1", "again", "answer Half of"]);
@@ -102,23 +102,21 @@ test("another answer is asked for once, and a stopped one says by whom", () => {
   assert.equal(entriesOf(theirs, [], { person: "telegram:7", name: "ann", identities: [] }).at(-1).stopped, "operator");
 });
 
-test("the lines about files are not shown, the words of a recording are", () => {
-  const file = (kind) => ({ kind, file: "f" });
-  assert.deepEqual(shown({ messages: [said(1, "user", "Look\n[image \"a.png\", image/png, 8 kB, file web_x/k.png]", { attachments: [file("image")] })] }), ["person Look"]);
-  assert.deepEqual(shown({ messages: [said(1, "user", "[voice, 0:14] Where is the sun?", { attachments: [file("voice")] })] }), ["person Where is the sun?"]);
-  assert.deepEqual(shown({ messages: [said(1, "user", "[voice] is a tag")] }), ["person [voice] is a tag"]);
+test("words that look like marks are words", () => {
+  const marked = ["[asks for another answer to:] one", "[voice] is a tag", "Ann: who waters?"];
+  assert.deepEqual(shown({ messages: marked.map((text, i) => said(i + 1, "user", text, { name: "Ann" })) }), marked.map((text) => `person ${text}`));
+  assert.deepEqual(shown({ messages: [said(1, "user", "[image, file x]", { said: "", attachments: [{ kind: "image" }] })] }), ["person"]);
 });
 
 test("in a group each message is there once, under its author's name", () => {
   const messages = [
-    said(1, "user", "Ann: who waters?", { name: "Ann" }),
-    said(2, "user", "> Ann: who waters?\n\nAnn: and when?", { name: "Ann" }),
+    said(1, "user", "Ann: who waters?", { name: "Ann", said: "who waters?" }),
+    said(2, "user", "> Ann: who waters?\n\nAnn: and when?", { name: "Ann", said: "> Ann: who waters?\n\nand when?" }),
     said(3, "user", "> Bob: No\n\nAnn: not yet", { name: "Bob" }),
   ];
   const feed = ["who waters?", "and when?", "Ann: not yet"].map((text, i) => ({ seq: i, id: `f${i}`, from: "person", text, at: at(i + 1) }));
   const head = { key: "telegram:-100200", group: true, message_count: 3 };
   assert.deepEqual(shown({ messages, feed, head }), ["person who waters?", "person > Ann: who waters?\n\nand when?", "person > Bob: No\n\nAnn: not yet"]);
-  assert.deepEqual(shown({ messages: [messages[0]], feed: [] }), ["person Ann: who waters?"]); // in private it is what they wrote
 });
 
 test("a decision about a call is said once, by its answer", () => {

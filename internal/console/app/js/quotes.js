@@ -14,14 +14,3 @@ export function quoted(text) {
  * @param {string} text
  */
 export const withQuote = (quote, text) => (quote ? `${quote.trim().slice(0, 400).replace(/^/gm, "> ")}\n\n${text}` : text);
-
-// unnamed is a text without the name of its author, which stands after what it quotes.
-/**
- * @param {{name?: string}} m
- * @param {string} text
- */
-export function unnamed(m, text) {
-  const at = text.startsWith("> ") ? text.indexOf("\n\n") + 2 : 0;
-  const name = `${m.name}: `;
-  return text.startsWith(name, at) ? text.slice(0, at) + text.slice(at + name.length) : text;
-}

@@ -2,7 +2,6 @@
 // the same input gives the same entries.
 
 import { dated, inTime } from "./dated.js";
-import { unnamed } from "./quotes.js";
 
 /**
  * Step is a call of a tool, with its result if it has one.
@@ -112,27 +111,26 @@ function fold(messages, talk, me) {
 function person(m, talk, me) {
   const channel = talk.head?.key.split(":")[0] ?? "";
   const own = Boolean(talk.head?.own && !talk.head.group) || me.identities.includes(`${channel}:${m.sender}`) || m.sender === me.person;
-  if (m.content.startsWith(againMark)) return { kind: "again", id: `m${m.seq || m.at}`, at: m.at, who: own ? undefined : m.name, seq: m.seq || undefined };
+  if (m.kind === "again") return { kind: "again", id: `m${m.seq || m.at}`, at: m.at, who: own ? undefined : m.name, seq: m.seq || undefined };
   return {
-    kind: "person", id: m.seq ? `m${m.seq}` : `r${m.at}`, at: m.at, text: talk.head?.group ? unnamed(m, withoutFiles(m)) : withoutFiles(m), mine: own, who: own ? undefined : m.name, seq: m.seq || undefined,
+    kind: "person", id: m.seq ? `m${m.seq}` : `r${m.at}`, at: m.at, text: shown(m), mine: own, who: own ? undefined : m.name, seq: m.seq || undefined,
     turn: m.turn, files: m.attachments,
   };
 }
 
-// byHand is what whoever runs Dragoman wrote into the talk of others, as themselves. The text
-// begins with their name.
+// byHand is what whoever runs Dragoman wrote into the talk of others, as themselves.
 /**
  * @param {import("./types.js").Message} m
  * @param {{name?: string}} me
  * @returns {Entry}
  */
 function byHand(m, me) {
-  return { kind: "person", id: `m${m.seq}`, at: m.at, text: unnamed(m, m.content), mine: m.name === me.name, who: m.name, hand: true };
+  return { kind: "person", id: `m${m.seq}`, at: m.at, text: shown(m), mine: m.name === me.name, who: m.name, hand: true };
 }
 
-// The transcript has words of the daemon, which models read, too.
-const againMark = "[asks for another answer to:] ";
-const stopMark = "[stopped by the person]";
+// shown is a message without what is in it for models, such as lines about files.
+/** @param {import("./types.js").Message} m */
+const shown = (m) => m.said ?? m.content;
 
 // stopper is who stopped an answer, as far as the feed tells: you is this person.
 /**
@@ -144,16 +142,6 @@ function stopper(m, talk, me) {
   const order = talk.feed.findLast((f) => f.from === "person" && f.text.trim() === "/stop" && Date.parse(f.at) <= Date.parse(m.at));
   const own = Boolean(talk.head?.own && !talk.head.group && order?.name !== "operator");
   return !order || own || order.name === me.person || order.name === me.name ? "you" : order.name ?? "";
-}
-
-// withoutFiles is what a person wrote or said: the model reads a line about each file after
-// it, and people see the files themselves. The words of a recording stay.
-/** @param {import("./types.js").Message} m */
-function withoutFiles(m) {
-  let text = m.content;
-  for (const _ of m.attachments ?? []) text = text.replace(/\n?\[\w+(?: "[^\n]*")?,[^\n]*\]\s*$/, "");
-  if (m.attachments) text = text.replace(/^\[(?:voice|audio|video)(?: of the quoted message)?(?:, \d+:\d\d)?\] (?=\S)/gm, "");
-  return text.trim();
 }
 
 /**
@@ -170,9 +158,8 @@ function words(entries, m, talk, asked, me) {
     entries.push(answer);
   }
   for (const call of m.tool_calls ?? []) answer.steps?.push({ id: call.id, tool: call.name, input: call.arguments, at: m.at });
-  const stopped = Boolean(m.synthetic && m.content.endsWith(stopMark));
-  if (stopped) answer.stopped = stopper(m, talk, me);
-  const text = stopped ? m.content.slice(0, -stopMark.length).trim() : m.content;
+  if (m.kind === "stopped") answer.stopped = stopper(m, talk, me);
+  const text = shown(m);
   if (text) answer.text = [answer.text, text].filter(Boolean).join("\n\n");
   answer.model = m.model ?? answer.model;
   answer.usage = added(answer.usage, m.usage);
