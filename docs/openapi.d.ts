@@ -1372,7 +1372,7 @@ export interface Operations {
     };
     answer: Asked;
   };
-  /** Your budgets: limit, used, reserved, and when they begin anew. */
+  /** Your budgets: limit, used, reserved, and when they begin anew. A port without tokens shows none. */
   "GET /budgets": {
     answer: BudgetPage;
   };
@@ -2227,7 +2227,7 @@ export interface Operations {
     };
     answer: ToolReport;
   };
-  /** What you have used, by day. */
+  /** What you have used, by day; at a port without tokens, in the rooms of page and terminal. */
   "GET /usage": {
     query: {
       from?: string;

@@ -45,9 +45,10 @@ func (s *server) budgets(ctx context.Context, q BudgetQuery) (Page[Budget], erro
 	return pageOf(all[:min(len(all), page(q.Limit))], err)
 }
 
-// ownBudgets are those of the caller.
+// ownBudgets are those of the caller. They are for all that somebody uses on every network,
+// so at a port without tokens nobody is shown any.
 func (s *server) ownBudgets(ctx context.Context, _ None) (Page[Budget], error) {
-	if s.Budgets == nil {
+	if s.Budgets == nil || caller(ctx).AtOpenPort() {
 		return pageOf[Budget](nil, nil)
 	}
 	return pageOf(s.Budgets.Of(ctx, caller(ctx).ID))

@@ -38,12 +38,7 @@ func (s *server) me(ctx context.Context, _ None) (Me, error) {
 	if err != nil {
 		return Me{}, err
 	}
-	if who.AtOpenPort() {
-		known = slices.DeleteFunc(known, func(one string) bool {
-			room, id, _ := strings.Cut(one, ":")
-			return !slices.Contains(s.Directory.Rooms(), room) || strings.Contains(id, ":") // a joined one
-		})
-	}
+	known = s.shownTo(who, known)
 	if known == nil {
 		known = []string{} // never null
 	}
@@ -57,6 +52,19 @@ func (s *server) me(ctx context.Context, _ None) (Me, error) {
 		me.Home, err = channels.NewKey(all[page].Name, people.Room(who, homeRoom))
 	}
 	return me, err
+}
+
+// shownTo are those of the caller's identities of which they are told anything. At a port
+// without tokens, where nobody shows who they are, these are the names that rooms have for
+// them.
+func (s *server) shownTo(who people.Principal, identities []string) []string {
+	if !who.AtOpenPort() {
+		return identities
+	}
+	return slices.DeleteFunc(identities, func(one string) bool {
+		room, id, _ := strings.Cut(one, ":")
+		return !slices.Contains(s.Directory.Rooms(), room) || strings.Contains(id, ":") // a joined one
+	})
 }
 
 // pageType is the type of the channel whose rooms are those of the page.

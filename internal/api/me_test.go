@@ -1,11 +1,14 @@
 package api_test
 
 import (
+	"context"
 	"testing"
 
 	"dragoman/channels"
 	"dragoman/internal/api"
 	"dragoman/internal/people"
+	"dragoman/internal/usage"
+	"dragoman/sessions"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -84,3 +87,37 @@ func TestMeAtAnOpenPort(t *testing.T) {
 		}
 	}
 }
+
+// What somebody used on their networks, and what is left of it, is told to whoever shows a
+// token. At a port without tokens anybody on the machine asks.
+func TestUsedAtAnOpenPort(t *testing.T) {
+	s := talks(t)
+	o := optionsOf(s)
+	o.Directory = people.NewDirectory(s, people.DirectoryOptions{Rooms: []string{"web"}, Operator: func() channels.Key { return channels.MustKey("telegram:9") }})
+	o.Budgets = oneBudget{}
+	for _, person := range []string{"telegram:9", "web:operator", "operator"} {
+		said := []sessions.Message{{Model: "m", Usage: &sessions.Usage{Input: 1}}}
+		err := s.Count(t.Context(), usage.Turn{Person: person, At: o.Now(), Messages: said}.Counts()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for token, want := range map[string]struct{ turns, budgets int }{"": {1, 0}, "phone": {3, 1}} {
+		c := with(o, people.Principal{ID: people.OperatorID, Token: token}, people.Chat)
+		used, err := api.ReadOwnUsage.Call(t.Context(), c, api.UsageQuery{})
+		if err != nil || used.Total.Turns != want.turns {
+			t.Errorf("usage with the token %q = %+v, %v, want %d turns", token, used.Total, err, want.turns)
+		}
+		left, err := api.ListOwnBudgets.Call(t.Context(), c, api.None{})
+		if err != nil || len(left.Data) != want.budgets {
+			t.Errorf("budgets with the token %q = %+v, %v, want %d", token, left, err, want.budgets)
+		}
+	}
+}
+
+// oneBudget is that of everybody.
+type oneBudget struct{}
+
+func (oneBudget) All(context.Context) ([]api.Budget, error) { return []api.Budget{{Of: "all"}}, nil }
+
+func (b oneBudget) Of(ctx context.Context, _ string) ([]api.Budget, error) { return b.All(ctx) }

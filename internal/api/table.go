@@ -73,7 +73,7 @@ var (
 	}, (*server).usage}
 	ReadOwnUsage = Verb[UsageQuery, UsageReport]{Spec{
 		Method: get, Path: "/usage", Scope: people.Chat, Within: callWithin,
-		Doc: "What you have used, by day.",
+		Doc: "What you have used, by day; at a port without tokens, in the rooms of page and terminal.",
 	}, (*server).ownUsage}
 
 	ListBudgets = Verb[BudgetQuery, Page[Budget]]{Spec{
@@ -82,7 +82,7 @@ var (
 	}, (*server).budgets}
 	ListOwnBudgets = Verb[None, Page[Budget]]{Spec{
 		Method: get, Path: "/budgets", Scope: people.Chat, Within: callWithin,
-		Doc: "Your budgets: limit, used, reserved, and when they begin anew.",
+		Doc: "Your budgets: limit, used, reserved, and when they begin anew. A port without tokens shows none.",
 	}, (*server).ownBudgets}
 
 	ListFeedback = Verb[FeedbackQuery, Page[GivenFeedback]]{Spec{

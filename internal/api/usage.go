@@ -98,12 +98,14 @@ func (s *server) usage(ctx context.Context, q UsageBy) (UsageReport, error) {
 	return s.readUsage(ctx, asked, UsageQuery{q.From, q.To}, q.Days)
 }
 
-// ownUsage is what the caller used, in all conversations.
+// ownUsage is what the caller used, in all conversations; at a port without tokens, in rooms.
 func (s *server) ownUsage(ctx context.Context, q UsageQuery) (UsageReport, error) {
-	owners, err := s.Directory.Owners(ctx, caller(ctx).ID)
+	who := caller(ctx)
+	owners, err := s.Directory.Owners(ctx, who.ID)
 	if err != nil {
 		return UsageReport{}, err
 	}
+	owners = s.shownTo(who, owners)
 	return s.readUsage(ctx, usage.Query{By: usage.ByDay, Owners: owners}, q, false)
 }
 
