@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"dragoman/agent/output"
 	"dragoman/agent/window"
@@ -57,7 +58,7 @@ type Task struct {
 	instructions string // the summariser's system prompt
 	// ownWords are the words of the instructions, which say nothing about any
 	// conversation.
-	ownWords map[string]bool
+	ownWords func() map[string]bool
 }
 
 // NewTask reads the settings of summaries from c. An error wraps a *[window.Flaw].
@@ -71,12 +72,19 @@ func NewTask(c window.Compaction) (*Task, error) {
 		return nil, fmt.Errorf("recap: option Schema: %w", err)
 	}
 	t.instructions = t.buildInstructions()
-	t.ownWords = make(map[string]bool)
+	t.ownWords = sync.OnceValue(t.findOwnWords)
+	return t, nil
+}
+
+// findOwnWords splits the instructions into words. It runs when the first summary is
+// checked: the list of words that are not about anything is as large as all settings.
+func (t *Task) findOwnWords() map[string]bool {
+	own := make(map[string]bool)
 	eachWord(t.instructions, func(stem string, _ bool) bool {
-		t.ownWords[stem] = stem[0] < '0' || stem[0] > '9' // a number may be about anything
+		own[stem] = stem[0] < '0' || stem[0] > '9' // a number may be about anything
 		return true
 	})
-	return t, nil
+	return own
 }
 
 func (t *Task) buildInstructions() string {

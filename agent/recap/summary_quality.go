@@ -85,8 +85,9 @@ func lastQuestion(msgs []sessions.Message) int {
 func (t *Task) compare(text string, talk Source) (o overlap) {
 	type seen struct{ named, there, namedThere bool }
 	in := make(map[string]seen)
+	own := t.ownWords()
 	eachWord(text, func(stem string, named bool) bool {
-		if !t.ownWords[stem] {
+		if !own[stem] {
 			in[stem] = seen{named: in[stem].named || named}
 		}
 		return true
@@ -97,7 +98,7 @@ func (t *Task) compare(text string, talk Source) (o overlap) {
 			if w, found := in[stem]; found {
 				in[stem] = seen{w.named, true, w.namedThere || named}
 			}
-			if !t.ownWords[stem] && len(known) < manyWords {
+			if !own[stem] && len(known) < manyWords {
 				known[stem] = true
 			}
 			left--
