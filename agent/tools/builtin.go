@@ -53,14 +53,22 @@ func Builtin(n Needs) []agent.Tool {
 	for _, maker := range makers {
 		list = append(list, maker(n))
 	}
-	slices.SortFunc(list, func(x, y agent.Tool) int { return cmp.Compare(x.Spec().Name, y.Spec().Name) })
+	slices.SortFunc(list, func(x, y agent.Tool) int { return cmp.Compare(nameOf(x), nameOf(y)) })
 	return list
+}
+
+// nameOf is the name of a tool. Those of this package know theirs without their schema.
+func nameOf(t agent.Tool) string {
+	if named, ok := t.(interface{ name() string }); ok {
+		return named.name()
+	}
+	return t.Spec().Name
 }
 
 // Names returns the names of all built-in tools, sorted.
 func Names() (names []string) {
 	for _, t := range Builtin(Needs{}) {
-		names = append(names, t.Spec().Name)
+		names = append(names, nameOf(t))
 	}
 	return names
 }

@@ -31,6 +31,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -40,9 +41,11 @@ import (
 // tool is an [agent.Tool] with a description and a function. Its arguments are
 // decoded into an A.
 type tool[A any] struct {
-	spec  agent.Spec
-	known []string // names of arguments
-	run   func(ctx context.Context, c agent.Call, args A) (string, error)
+	spec agent.Spec
+	// arguments describes an A. It is made when a model or a call first needs it: most of
+	// the tools that are made are asked for nothing but their names.
+	arguments func() arguments
+	run       func(ctx context.Context, c agent.Call, args A) (string, error)
 	// effect, if not nil, is the effect of a call with these arguments.
 	effect func(args A, seen agent.Seen) agent.Effect
 	// ask, if not nil, is what people read who are asked about a call with these arguments.
@@ -53,21 +56,33 @@ type tool[A any] struct {
 	files func(ctx context.Context, c agent.Call) ([]agent.File, error)
 }
 
+// arguments are what a tool is called with.
+type arguments struct {
+	schema json.RawMessage
+	known  []string // their names
+}
+
 // newTool declares a tool whose arguments are the fields of A. The tag jsonschema
 // describes each to the model. Fields without omitempty are required. For others, see
 // [withoutExtras].
 func newTool[A any](spec agent.Spec, run func(context.Context, agent.Call, A) (string, error)) *tool[A] {
+	return &tool[A]{spec: spec, run: run, arguments: sync.OnceValue(func() arguments { return argumentsOf[A](spec.Name) })}
+}
+
+// argumentsOf describes the fields of A, the arguments of the tool with this name.
+func argumentsOf[A any](name string) arguments {
 	schema, err := jsonschema.For[A](&jsonschema.ForOptions{TypeSchemas: argumentTypes})
+	var text json.RawMessage
 	if err == nil {
-		spec.Parameters, err = json.Marshal(schema)
+		text, err = json.Marshal(schema)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("tools: the arguments of %s: %v", spec.Name, err))
+		panic(fmt.Sprintf("tools: the arguments of %s: %v", name, err))
 	}
 	if len(schema.Properties) == 0 { // the library leaves them out then, which OpenAI refuses
-		spec.Parameters = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
+		text = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 	}
-	return &tool[A]{spec: spec, known: slices.Collect(maps.Keys(schema.Properties)), run: run}
+	return arguments{schema: text, known: slices.Collect(maps.Keys(schema.Properties))}
 }
 
 // newReader declares a tool that changes nothing, so it may run beside others and be
@@ -87,7 +102,14 @@ var argumentTypes = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[words]():        {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
 }
 
-func (t *tool[A]) Spec() agent.Spec { return t.spec }
+func (t *tool[A]) Spec() agent.Spec {
+	spec := t.spec
+	spec.Parameters = t.arguments().schema
+	return spec
+}
+
+// name is Spec().Name, without a schema.
+func (t *tool[A]) name() string { return t.spec.Name }
 
 // EffectOf is of agent.EffectTool. Arguments that cannot be read have the effect of the
 // tool: the call will fail.
@@ -153,7 +175,7 @@ func (t *tool[A]) Run(ctx context.Context, c agent.Call) (string, error) {
 
 // read decodes the arguments of a call. ignored are those of [withoutExtras].
 func (t *tool[A]) read(c agent.Call) (args A, ignored []string, err error) {
-	raw, ignored := withoutExtras(c.Args, t.known, !t.spec.Repeatable || t.ask != nil)
+	raw, ignored := withoutExtras(c.Args, t.arguments().known, !t.spec.Repeatable || t.ask != nil)
 	if err := decode(raw, &args); err != nil {
 		return args, nil, fmt.Errorf("%s: arguments: %w", t.spec.Name, err)
 	}
