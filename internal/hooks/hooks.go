@@ -116,7 +116,7 @@ type Hooks struct {
 	opts Options
 	// unwritten are events that are not letters yet. It has room for some; more are
 	// dropped.
-	unwritten chan unwritten
+	unwritten chan *unwritten
 
 	mu       sync.Mutex // guards the fields below, so that no event enters a closed queue
 	workers  []*worker
@@ -141,7 +141,7 @@ type worker struct {
 // New makes hooks. Nothing starts before Run.
 func New(hooks []Hook, opts Options) *Hooks {
 	opts.setDefaults()
-	h := &Hooks{opts: opts, unwritten: make(chan unwritten, opts.Queue)}
+	h := &Hooks{opts: opts, unwritten: make(chan *unwritten, opts.Queue)}
 	h.Replace(hooks)
 	return h
 }

@@ -216,7 +216,7 @@ func (h *Hooks) emitTo(s *sender, e stream.Event) {
 			return
 		}
 		select {
-		case h.unwritten <- unwritten{s, e}:
+		case h.unwritten <- &unwritten{s, e}:
 		default:
 			h.dropLetter(s, e)
 		}
