@@ -141,6 +141,9 @@ func open(ctx context.Context, path string, o Options, documented bool) (_ *back
 	if err = b.start(o); err != nil {
 		return nil, err
 	}
+	if err = b.writer.release(ctx); err != nil {
+		return nil, err
+	}
 	if b.readers, err = connect(path, "rwc", readers, readerPragmas...); err != nil {
 		return nil, err
 	}

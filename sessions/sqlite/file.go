@@ -36,6 +36,10 @@ var (
 	readerPragmas = append(pragmas[:len(pragmas):len(pragmas)], "query_only(1)", "cache_size(-512)")
 )
 
+// smallCache is for a connection that writes once: SQLite keeps the memory of a new store's
+// pages after that, and a daemon at rest has no use for it.
+const smallCache = "cache_size(-64)"
+
 // connect opens the file at path for conns connections. mode is SQLite's: rwc or ro.
 func connect(path, mode string, conns int, pragmas ...string) (*sql.DB, error) {
 	q := url.Values{"mode": {mode}, "_pragma": pragmas}
@@ -125,7 +129,7 @@ func create(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	db, err := connect(draft, "rwc", 1, pragmas...)
+	db, err := connect(draft, "rwc", 1, append(pragmas[:len(pragmas):len(pragmas)], smallCache)...)
 	if err != nil {
 		return err
 	}

@@ -53,6 +53,21 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	})
 }
 
+// release gives back what the start has read and prepared, which no other change needs. The
+// readers take that memory.
+func (w *writer) release(ctx context.Context) error {
+	for _, stmt := range w.byText {
+		_ = stmt.Close() // it has run
+	}
+	w.byText = nil
+	if err := w.changes.close(); err != nil {
+		return err
+	}
+	w.changes.byText = nil
+	_, err := w.conn.ExecContext(ctx, `PRAGMA shrink_memory`)
+	return err
+}
+
 // Close closes the statements too, because they keep the file open. An error of theirs
 // comes again from the connection.
 func (w *writer) Close() error {
