@@ -191,12 +191,15 @@ const (
 	StepNote      StepKind = "note"       // a synthetic message for the model: Message
 	StepParked    StepKind = "parked"     // it does not go on for now
 	StepResumed   StepKind = "resumed"    // and now it does
+	// StepCut: a crash has cut a call of the model, of which nobody knows what it used but the
+	// estimate in Message. It is counted with the turn, and read by nobody else. CallID names it.
+	StepCut StepKind = "cut"
 )
 
 // OfModel reports whether the turn cannot begin anew after such a step: the model has read
 // its messages, or a tool has run.
 func (k StepKind) OfModel() bool {
-	return k != StepPreview && k != StepParked && k != StepResumed
+	return k != StepPreview && k != StepParked && k != StepResumed && k != StepCut
 }
 
 // Step is one entry of a turn's journal. A turn's final answer is not

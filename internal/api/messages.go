@@ -176,7 +176,7 @@ func soFar(p sessions.Pending) []sessions.Message {
 		}
 	}
 	for _, s := range p.Steps {
-		if s.Message != nil {
+		if s.Message != nil && s.Kind != sessions.StepCut {
 			m := *s.Message
 			m.Seq = 0 // a steered message has its seq in the inbox
 			list = append(list, m)

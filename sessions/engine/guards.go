@@ -59,7 +59,7 @@ func knownSource(s sessions.Source) error {
 
 func knownStep(k sessions.StepKind) error {
 	return known("kind of step", k, sessions.StepModel, sessions.StepToolStart, sessions.StepToolDone, sessions.StepToolAsk, sessions.StepSteer, sessions.StepPreview, sessions.StepNote,
-		sessions.StepParked, sessions.StepResumed)
+		sessions.StepParked, sessions.StepResumed, sessions.StepCut)
 }
 
 // knownOutcome is about an occurrence that has ended. "fired" is set by Fire alone.
