@@ -107,8 +107,8 @@ type Counter interface {
 
 // Call is a call of the model that is about to begin.
 type Call struct {
-	Model string
-	Input int // estimated tokens
+	Model string `json:"model"`
+	Input int    `json:"input"` // estimated tokens
 }
 
 // Meter is for rules that limit what is used while turns run. Without it, a rule is asked
@@ -219,6 +219,8 @@ type Setup struct {
 	Sums Sums
 	// Shared says that other nodes add to Sums.
 	Shared bool
+	// Elsewhere lists the calls that run on other nodes. Nil: nobody knows of any.
+	Elsewhere func(ctx context.Context) ([]Underway, error)
 	// People knows who has several identities. Nil: nobody has.
 	People People
 	// ZoneOf returns the time zone in which an identity lives, as far as it is known. Nil:
