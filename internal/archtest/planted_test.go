@@ -70,7 +70,7 @@ var planted = []plant{
 	{"a fact that was replaced is found", "sessions/engine/facts.go", "if r.Fact.Scope == scope && r.Fact.Gone.IsZero() {", "if r.Fact.Scope == scope {", "./sessions/sqlite", "Store$/Facts"},
 	{"what a turn used is forgotten when it ends", "internal/budget/ledger.go", "s.ended += k.done", "_ = k.done", "./internal/budget", "."},
 	{"what other nodes used is read a second late", "internal/budget/rule.go", "r.refresh(ctx, accounts, t.At, r.with.Shared)", "r.refresh(ctx, accounts, t.At, false)", "./internal/budget", "."},
-	{"a call begins without a look at what runs", "internal/budget/ledger.go", "if s.running > 0 && s.running >= r.left(a, s) {", "if s.running < 0 {", "./internal/budget", "."},
+	{"a call begins without a look at what runs", "internal/budget/ledger.go", "if running > 0 && running >= r.left(a, s) {", "if running < 0 {", "./internal/budget", "."},
 	{"two nodes deliver one reminder", "sessions/engine/remind.go", "if !found || !stored.Note.Due.Equal(rules.Time(n.Due)) || !bytes.Equal(stored.Note.Data, rules.JSON(n.Data)) {", "if !found || !stored.Note.Due.Equal(rules.Time(n.Due)) && !bytes.Equal(stored.Note.Data, rules.JSON(n.Data)) {", "./sessions/sqlite", "Store$/Notes"},
 	{"a summary forgets whose words it replaces", "agent/recap/writing.go", ", Origins: originsOf(h.Summary, h.Messages[:w.cut]),", ",", "./agent", "SummariesInherit"},
 }

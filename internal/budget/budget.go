@@ -3,15 +3,19 @@
 //
 // The promise. What was used is read from the counts that turns add in their own commits
 // (package usage, and [rule.Count] for jobs and for all), so a crash gives back nothing that
-// the journal has and takes nothing twice, and all nodes add up. Nothing is written for it besides: a turn has
-// no commit more. Without a limit nothing is read and nothing counted.
+// the journal has and takes nothing twice, and all nodes add up. A turn has no commit more: only
+// calls that take long are noted. Without a limit nothing is read and nothing counted.
 //
 // Before a turn, and before each call of the model in it, the rule asks whether anything is
 // left. While a call runs, its estimated input and the longest answer are reserved. A call
 // that would pass a limit by what is reserved waits until the calls that run here have
 // ended: near its end a budget is used one call after the other. The last of them may pass
 // the limit, because nobody knows what an answer costs before it is written. Calls that run
-// on other nodes are not known here, so a limit may be passed by these too.
+// on other nodes are reserved in the same way, once they have run for five seconds and are
+// noted ([admission.Calls]). A limit may be passed by younger ones.
+//
+// A call that a crash cuts is charged its estimated input, if it was noted: once, in the
+// commit that ends its turn. A call that ran less than five seconds is not.
 //
 // A turn that finds nothing left ends with a sentence: see [admission.Rule]. In the middle
 // of a turn, the answer is what was said so far and that sentence. A job is skipped.
@@ -37,12 +41,12 @@
 //
 //	the store cannot be read       The turn fails as with any rule, and is tried again.
 //	the daemon dies in a turn      What its finished calls used is in the journal, and is
-//	                               counted when the turn ends. What was reserved is forgotten,
-//	                               and the call that was cut is not counted: nothing durable
-//	                               says that it had begun.
+//	                               counted when the turn ends, with the input of the call
+//	                               that was cut, if that ran for five seconds or more.
+//	another node dies              What it has noted is reserved for 15 seconds more.
 //	a model has no price           Its calls cost nothing, so a budget in money does not end.
-//	the configuration is reloaded  Calls that run are no longer reserved. Their turns are
-//	                               counted.
+//	the configuration is reloaded  Calls that run are no longer reserved here. Their turns
+//	                               are counted.
 //
 // Goroutines: none. Calls wait in those of their turns, until their context ends.
 package budget

@@ -286,8 +286,8 @@ func (r *rule) share(a account, p period) share {
 }
 
 // reserve reserves most for a call of t, or returns the budget of which nothing is left, or
-// what to wait for.
-func (r *rule) reserve(t admission.Turn, accounts []account, most int64) (*share, <-chan struct{}) {
+// what to wait for. elsewhere is what other nodes have reserved.
+func (r *rule) reserve(t admission.Turn, accounts []account, most int64, elsewhere map[account]int64) (*share, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	over := r.exhausted(accounts, t.At)
@@ -296,7 +296,8 @@ func (r *rule) reserve(t admission.Turn, accounts []account, most int64) (*share
 	}
 	for _, a := range accounts {
 		s := r.stateOf(a)
-		if s.running > 0 && s.running >= r.left(a, s) {
+		running := s.running + elsewhere[a]
+		if running > 0 && running >= r.left(a, s) {
 			return nil, r.freed
 		}
 	}

@@ -2,7 +2,9 @@ package budget
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"dragoman/internal/admission"
@@ -96,16 +98,77 @@ func (r *rule) Begin(ctx context.Context, t admission.Turn, c admission.Call) (a
 		if err != nil {
 			return admission.Verdict{}, err
 		}
-		over, wait := r.reserve(t, accounts, most)
+		elsewhere, err := r.elsewhere(ctx, accounts)
+		if err != nil {
+			return admission.Verdict{}, err
+		}
+		over, wait := r.reserve(t, accounts, most, elsewhere)
 		if wait == nil {
 			return r.verdict(ctx, t, over), nil
 		}
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return admission.Verdict{}, ctx.Err()
+		err = await(ctx, wait, len(elsewhere) > 0)
+		if err != nil {
+			return admission.Verdict{}, err
 		}
 	}
+}
+
+// await waits until a call has ended here, or for a moment if one runs elsewhere: nobody
+// tells us of its end.
+func await(ctx context.Context, here <-chan struct{}, elsewhere bool) error {
+	look := make(<-chan time.Time)
+	if elsewhere {
+		timer := time.NewTimer(freshFor)
+		defer timer.Stop()
+		look = timer.C
+	}
+	select {
+	case <-here:
+	case <-look:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// elsewhere is what is reserved of accounts for calls that run on other nodes.
+func (r *rule) elsewhere(ctx context.Context, accounts []account) (map[account]int64, error) {
+	if r.with.Elsewhere == nil {
+		return nil, nil
+	}
+	calls, err := r.with.Elsewhere(ctx)
+	if err != nil || len(calls) == 0 {
+		return nil, err
+	}
+	reserved := map[account]int64{}
+	for _, a := range accounts {
+		var owners []string
+		if a.scope == ofPerson {
+			owners, err = r.with.People.Owners(ctx, a.owner)
+			if err != nil {
+				return nil, fmt.Errorf("budget: whose is %s: %w", a.owner, err)
+			}
+		}
+		for i := range calls {
+			if a.pays(&calls[i], owners) {
+				reserved[a] += r.estimate(calls[i].Call)
+			}
+		}
+	}
+	return reserved, nil
+}
+
+// pays reports whether a call counts for a, which has these owners if it is a person's.
+func (a account) pays(u *admission.Underway, owners []string) bool {
+	switch a.scope {
+	case ofPerson:
+		return slices.Contains(owners, u.Owner)
+	case ofChat:
+		return !u.Key.IsZero() && sessions.ChatScope(u.Key) == a.owner
+	case ofJob:
+		return u.Job != "" && u.Job == a.job()
+	}
+	return true
 }
 
 // Count implements [admission.Counter]: it adds what package usage does not.
