@@ -31,6 +31,7 @@ import (
 	"dragoman/agent/tools"
 	"dragoman/channels"
 	"dragoman/internal/actions"
+	"dragoman/internal/admission"
 	"dragoman/internal/api"
 	"dragoman/internal/background"
 	"dragoman/internal/config"
@@ -125,7 +126,8 @@ type Daemon struct {
 	gateway   *gateway.Gateway
 	book      *actions.Book  // what needs a yes
 	zone      *time.Location // of days: agent.time_zone
-	turns     int            // conversations that are answered at the same time
+	calls     *admission.Calls
+	turns     int // conversations that are answered at the same time
 	beats     *beats
 	reminders *reminders.Book
 	ongoing   *background.Book // commands in the background
@@ -337,6 +339,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	d.calls = admission.NewCalls(d.store, admission.CallsOptions{Shared: d.cfg.Store.Type == "postgres", Logger: d.log})
 	d.gateway, err = gateway.New(gateway.Store{
 		Inbox: d.store, Work: d.store, Outbox: d.store, Conversations: d.store, People: d.store, Leases: countedLeases{d.store, d.metrics}, Records: d.store,
 	}, d.agent, d.channels.bindings, gateway.Options{
@@ -353,7 +356,7 @@ func (d *Daemon) openGateway(context.Context) (err error) {
 		},
 		About: gateway.About{Version: d.opts.Version, Model: d.models.Main.Name(), OneModel: d.models.Other == nil, Models: d.choices},
 		Queue: gateway.Mode(d.cfg.Queue.Mode), Reset: resetOf(d.cfg.Sessions.Reset),
-		Actions: d.book, Forms: d.newForms(), Rules: d.rules(d.cfg), Count: d.countTurn, Usage: d.saidUsage, People: d.people, Connections: people.NewConnections(d.people), Gate: d.gate, Known: d.known(), NameOf: d.nameOf, Memory: people.Memory{Facts: d.store, People: d.people}, Agents: d.personas, Permit: d.permitOf, Heartbeats: d.beats, Reminders: d.reminders, Commands: running{d.ongoing}, Routes: routesOf(d.cfg), Events: d.events,
+		Actions: d.book, Forms: d.newForms(), Rules: d.rules(d.cfg), Calls: d.calls, Price: d.priceNow, Count: d.countTurn, Usage: d.saidUsage, People: d.people, Connections: people.NewConnections(d.people), Gate: d.gate, Known: d.known(), NameOf: d.nameOf, Memory: people.Memory{Facts: d.store, People: d.people}, Agents: d.personas, Permit: d.permitOf, Heartbeats: d.beats, Reminders: d.reminders, Commands: running{d.ongoing}, Routes: routesOf(d.cfg), Events: d.events,
 		Media: d.files, Listener: listening,
 		Pager:   pager{d.files, d.foreign},
 		Kept:    d.files,

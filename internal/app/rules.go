@@ -21,12 +21,20 @@ func (d *Daemon) rules(c *config.Config) (list []admission.Rule) {
 		Sums: d.store, Shared: c.Store.Type == "postgres", People: d.people, Zone: d.zone, ZoneOf: d.reminders.ZoneOf, Operator: d.operatorName,
 		Logger: d.log, Price: priceOf(c), MaxTokens: c.Model.MaxTokens,
 	}
+	if d.calls != nil {
+		setup.Elsewhere = d.calls.Elsewhere
+	}
 	for _, kind := range Rules() {
 		if rule := c.Limits.Rules[kind.Name].Rule(setup); rule != nil {
 			list = append(list, rule)
 		}
 	}
 	return list
+}
+
+// priceNow is what a call of a model costs by the prices of the last reload.
+func (d *Daemon) priceNow(model string, input, output int) float64 {
+	return priceOf(d.current.Load())(model, input, output)
 }
 
 // priceOf returns what a call of a model costs by the configured prices.

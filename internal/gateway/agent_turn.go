@@ -30,6 +30,7 @@ func (r *run) agentTurn(ctx context.Context, steps []sessions.Step) (*agent.Turn
 				if wasPaid(s) {
 					r.answered = append(r.answered, *s.Message)
 				}
+				r.meter.journaled(s)
 				r.tellStep(s)
 			}
 			return err

@@ -359,23 +359,27 @@ func (r *run) savedEvents(t sessions.Turn) (events []stream.Event) {
 // counts are what is added up of a turn that ends with outcome: of one that failed, what the
 // model answered before.
 func (r *run) counts(res agent.Result, outcome string) []sessions.Count {
+	paid := slices.Concat(res.Messages, r.cut)
 	switch outcome {
 	case "skipped":
-		return nil
+		paid = r.cut
+		if len(paid) == 0 {
+			return nil
+		}
 	case "failed":
-		return r.g.counts(r.asked(), r.answered)
+		paid = r.answered
 	}
-	return r.g.counts(r.asked(), res.Messages)
+	return r.g.counts(r.asked(), paid)
 }
 
 // wasPaid reports whether what s used is counted also if its turn fails: an answer of the
-// model, or the result of a tool that paid. What a task used is in steps of its own.
+// model, a call of it that a crash has cut, or the result of a tool that paid. What a task used is in steps of its own.
 func wasPaid(s sessions.Step) bool {
 	if s.Message == nil {
 		return false
 	}
 	used := s.Message.Usage
-	return s.Kind == sessions.StepModel || s.Kind == sessions.StepToolDone && used != nil && used.Input+used.Output == 0
+	return s.Kind == sessions.StepModel || s.Kind == sessions.StepCut || s.Kind == sessions.StepToolDone && used != nil && used.Input+used.Output == 0
 }
 
 // answers are what was paid for in the steps of a turn.

@@ -156,6 +156,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 			})
 		})
 	}
+	if g.opts.Calls != nil {
+		wg.Go(func() { g.opts.Calls.Run(life) })
+	}
 	ended := make(chan error, 2) // from the dispatcher and from servePeers
 	if !g.opts.NoTurns {
 		// The rules of the last start may have been others.

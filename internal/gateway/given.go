@@ -49,7 +49,7 @@ func (g *Gateway) Given(ctx context.Context, t agent.Turn) (res agent.Result, er
 	began := time.Now()
 	ctx, span := g.turnSpan(ctx, t.ID, t.Key)
 	m := g.meterOf(asked)
-	defer m.end()
+	defer m.end(ctx)
 	if m != nil {
 		t.Meter = m
 	}

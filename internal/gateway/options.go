@@ -73,6 +73,10 @@ type Options struct {
 	Forms *forms.Book
 	// Rules are asked before each turn, in this order. See [Gateway.SetRules].
 	Rules []admission.Rule
+	// Calls are those of the model that run here, and Price is what one of a model costs. Nil:
+	// nobody is told what runs, and a call that a crash cuts is not counted.
+	Calls *admission.Calls
+	Price func(model string, input, output int) float64
 	// Count returns what is added to the store's sums in the commit of a turn that ended with
 	// these messages. Nil: nothing. They must be counts that the store takes.
 	Count func(t admission.Turn, messages []sessions.Message) []sessions.Count

@@ -33,6 +33,8 @@ type run struct {
 	told telling
 	// answered are the answers of the model that the journal has, which all ask for tools.
 	answered []sessions.Message
+	// cut are those of answered that a crash has cut: they are no messages of the turn.
+	cut []sessions.Message
 	// meter limits what the turn uses; nil: nothing does.
 	meter *meter
 	// beside is what a rule says beside the answer; nil: nothing.
@@ -58,12 +60,16 @@ func (g *Gateway) turn(ctx context.Context, c sessions.Claim, p sessions.Pending
 	if r.job != nil {
 		target = r.job.target
 	}
+	err := r.chargeCut(ctx, p.Steps)
+	if err != nil {
+		return err
+	}
 	if !begun(p.Steps) {
 		if ended, err := r.endByRule(ctx); ended || err != nil {
 			return err
 		}
 	}
-	err := r.resume(ctx)
+	err = r.resume(ctx)
 	if err != nil {
 		return err
 	}
@@ -85,6 +91,7 @@ func (g *Gateway) newRun(c sessions.Claim, p sessions.Pending) *run {
 	r.askedAbout = askedCalls(p.Steps)
 	r.askedForms = formsAsked(p.Steps)
 	r.answered = answers(p.Steps)
+	r.cut = cutCalls(p.Steps)
 	for _, w := range p.Messages {
 		r.add(w)
 	}
@@ -113,8 +120,8 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 		}
 	}
 	defer g.chats.end(r.live)
-	r.meter = g.meterOf(r.asked())
-	defer r.meter.end()
+	r.meter = g.meterOf(r.asked(), steps...)
+	defer r.meter.end(ctx)
 	r.tellBegun(first)
 	stop := r.attend(ctx, newest)
 	if g.interleaver(r.claim.Key) != nil {
