@@ -4,7 +4,11 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"dragoman/agent/agenttest"
 )
 
 // spent is what the daemon has counted of the budgets of the person and of all, in tokens.
@@ -76,5 +80,66 @@ func TestBudgetsKilled(t *testing.T) {
 		if math.Abs(got["person"]-want["person"]) > 50 || got["all"] != got["person"] {
 			t.Errorf("killed at %s: the budgets are used as %v, want %v", step, got, want)
 		}
+	}
+}
+
+// A call of the model takes long, and kill -9 cuts it. It is charged its estimated input in the
+// turn that follows: once, also if the daemon is killed again around the commit of that, and
+// twice if another call is cut.
+func TestACallThatAKillCutIsCharged(t *testing.T) {
+	t.Parallel()
+	const (
+		room  = "web:books"
+		noted = "notes.calls.after@1"
+	)
+	done := func(text string) bool { return text == "It is done." }
+	use := func(hang int32, kills ...string) float64 {
+		var calls atomic.Int32
+		p := newProgramOn(t, "{type: sqlite}", func(x *agenttest.Exchange) {
+			if calls.Add(1) <= hang {
+				x.Stall()
+			}
+			x.Text("It is ", "done.")
+			x.End("stop")
+		})
+		p.configure("limits: {budgets: {unit: tokens, person: {day: 1000000}, all: {day: 1000000}}}\n")
+		for i, step := range kills {
+			cmd := p.launch(step) // it may die before it answers: the turn is in the store
+			dead := ended(cmd)
+			if i == 0 {
+				p.sayUntilTaken(room, "question-1", "do it", dead)
+			}
+			select {
+			case <-dead:
+			case <-time.After(time.Minute):
+				_ = cmd.Process.Kill()
+				t.Fatalf("the daemon passed no %s", step)
+			}
+		}
+		cmd := p.start("")
+		dead := ended(cmd)
+		p.sayUntilTaken(room, "question-1", "do it", dead)
+		p.untilFeed(room, dead, done)
+		used := p.spent()
+		_ = cmd.Process.Kill()
+		<-dead
+		if used["all"] != used["person"] {
+			t.Errorf("killed at %q: the budgets are used as %v", kills, used)
+		}
+		return used["all"]
+	}
+	whole := use(0)
+	input := use(1, noted) - whole
+	t.Logf("a call uses %v tokens, and one that was cut is charged %v", whole, input)
+	if input < whole/2 || input > whole*2 {
+		t.Errorf("a call that was cut is charged %v tokens, want about the input of one that uses %v", input, whole)
+	}
+	for _, step := range stepsOf(t, "journal.cut.before@1", "journal.cut.after@1", "commit.before@1", "sending.before@1", "commit.after@1") {
+		if got := use(1, noted, step); math.Abs(got-whole-input) > 50 {
+			t.Errorf("killed at %s: %v tokens are counted, want %v", step, got, whole+input)
+		}
+	}
+	if got := use(2, noted, noted); math.Abs(got-whole-2*input) > 50 {
+		t.Errorf("cut twice: %v tokens are counted, want %v", got, whole+2*input)
 	}
 }
