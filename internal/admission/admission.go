@@ -69,6 +69,8 @@ type Turn struct {
 	// Owner is whose budget it uses: an identity like "telegram:42", or the ID of the
 	// principal that calls by the API; "" for a job.
 	Owner string
+	// Parks says that the turn can be parked: its messages are in the store, and people wrote.
+	Parks bool
 	// At is the present time.
 	At time.Time
 }
@@ -86,7 +88,7 @@ type Verdict struct {
 	Say string
 	// Until, if not zero, parks the turn until that time instead of ending it.
 	Until time.Time
-	// Again, if not zero, says that the turn ends because a quota is used up until then.
+	// Again, if not zero, says that the turn ends, or is parked, because a quota is used up until then.
 	// Programs that ask by the API are told so, and the target of a job once.
 	Again time.Time
 }
@@ -109,13 +111,16 @@ type Counter interface {
 type Call struct {
 	Model string `json:"model"`
 	Input int    `json:"input"` // estimated tokens
+	// First says that the model has not read anything of the turn.
+	First bool `json:"-"`
 }
 
 // Meter is for rules that limit what is used while turns run. Without it, a rule is asked
 // only before the turn.
 type Meter interface {
 	// Begin is asked before each call of the model in t, and may wait. A verdict ends the
-	// turn with what was said so far and the sentence; only its Say counts.
+	// turn with what was said so far and the sentence. Before the first call it may park the
+	// turn, as [Rule].Before does.
 	Begin(ctx context.Context, t Turn, c Call) (Verdict, error)
 	// Used says that the call that began last has ended and used u, nothing if it failed.
 	Used(t Turn, u sessions.Usage)

@@ -17,8 +17,10 @@
 // A call that a crash cuts is charged its estimated input, if it was noted: once, in the
 // commit that ends its turn. A call that ran less than five seconds is not.
 //
-// A turn that finds nothing left ends with a sentence: see [admission.Rule]. In the middle
-// of a turn, the answer is what was said so far and that sentence. A job is skipped.
+// A turn that finds nothing left ends with a sentence, or with [Settings].Keep is parked until
+// the budget goes on: see [admission.Verdict]. It looks again every hour, because a budget also
+// goes on when identities become one person or others; new limits make it look at once. In the
+// middle of a turn, the answer is what was said so far and that sentence. A job is skipped.
 //
 // At four fifths of a limit, one answer a day ends with a sentence about it: in a private
 // chat about the person, else about the chat. A note says that it was said, in the commit of
@@ -60,6 +62,7 @@ import (
 // Settings are those of the rule.
 type Settings struct {
 	Unit   string `yaml:"unit" default:"money" oneof:"money tokens" doc:"What the numbers below are: money (in the currency of model.prices) or tokens (input and output)."`
+	Keep   bool   `yaml:"keep" doc:"Keep messages for which nothing is left, and answer them when the budget goes on, the oldest first. Each conversation is told once. false: they are answered with the sentence."`
 	Person Limits `yaml:"person"`
 	Chat   Limits `yaml:"chat"`
 	Job    Limits `yaml:"job"`

@@ -83,7 +83,7 @@ func (r *rule) Before(ctx context.Context, t admission.Turn) (admission.Verdict,
 	r.mu.Lock()
 	over := r.exhausted(accounts, t.At)
 	r.mu.Unlock()
-	return r.verdict(ctx, t, over), nil
+	return r.verdict(ctx, t, over, false), nil
 }
 
 // Begin implements [admission.Meter].
@@ -104,7 +104,7 @@ func (r *rule) Begin(ctx context.Context, t admission.Turn, c admission.Call) (a
 		}
 		over, wait := r.reserve(t, accounts, most, elsewhere)
 		if wait == nil {
-			return r.verdict(ctx, t, over), nil
+			return r.verdict(ctx, t, over, !c.First), nil
 		}
 		err = await(ctx, wait, len(elsewhere) > 0)
 		if err != nil {

@@ -18,17 +18,31 @@ const (
 	month
 )
 
-// verdict ends t because over is used up; nil: nothing is.
-func (r *rule) verdict(ctx context.Context, t admission.Turn, over *share) admission.Verdict {
+// keptLook is how often a parked turn looks whether the budget goes on, if nobody says so.
+const keptLook = time.Hour
+
+// verdict ends t because over is used up, or parks it if it has not begun and messages are
+// kept; nil: nothing is used up.
+func (r *rule) verdict(ctx context.Context, t admission.Turn, over *share, begun bool) admission.Verdict {
 	if over == nil {
 		return admission.Verdict{}
 	}
+	keep := r.limits.Keep && t.Parks && !begun
 	then := ""
-	if over.scope != ofJob {
+	switch {
+	case keep:
+		then = " and answer you then"
+	case over.scope != ofJob:
 		then = ": write again then" // the message is not kept
 	}
 	v := admission.End(fmt.Sprintf("I have used %s. I go on at %s%s, or %s.", r.whole(*over), r.when(ctx, t, over.period), then, r.otherwise(ctx, t)))
 	v.Again = r.next(over.period, t.At)
+	if keep {
+		v.Until = t.At.Add(keptLook)
+		if v.Again.Before(v.Until) {
+			v.Until = v.Again
+		}
+	}
 	return v
 }
 

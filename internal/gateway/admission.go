@@ -40,7 +40,7 @@ func (g *Gateway) Rules() []admission.Rule { return *g.rules.Load() }
 // asked is the turn as rules see it.
 func (r *run) asked() admission.Turn {
 	newest := r.newest()
-	t := admission.Turn{ID: r.id, Key: r.claim.Key, Person: newest.Sender, Private: newest.Private, At: r.g.opts.Now()}
+	t := admission.Turn{ID: r.id, Key: r.claim.Key, Person: newest.Sender, Private: newest.Private, Parks: r.job == nil, At: r.g.opts.Now()}
 	if r.job != nil {
 		t.Job = r.job.name
 		t.Key = r.job.target

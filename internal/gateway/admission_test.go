@@ -85,7 +85,7 @@ func TestARuleEndsATurn(t *testing.T) {
 		w := start(t, ruled(r))
 		m := w.say("1", "hello")
 		w.expect("1", "That is enough for today. /status says more.")
-		want := admission.Turn{ID: r.asked[0].ID, Key: m.Key, Person: m.Sender, Private: true, Owner: "net:" + m.Sender.ID(), At: r.asked[0].At}
+		want := admission.Turn{ID: r.asked[0].ID, Key: m.Key, Person: m.Sender, Private: true, Parks: true, Owner: "net:" + m.Sender.ID(), At: r.asked[0].At}
 		if diff := cmp.Diff([]admission.Turn{want}, r.asked, cmpopts.EquateComparable(channels.Key{})); diff != "" || want.ID == "" || want.At.IsZero() {
 			t.Errorf("the rule is asked about other turns (-want +got):\n%s", diff)
 		}

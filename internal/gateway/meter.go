@@ -86,8 +86,9 @@ func (m *meter) journaled(s sessions.Step) {
 
 // Begin implements [agent.Meter].
 func (m *meter) Begin(ctx context.Context, model string, input int) (string, error) {
+	call := admission.Call{Model: model, Input: input, First: m.isFirst()}
 	for _, rule := range m.rules {
-		v, err := rule.Begin(ctx, m.t, admission.Call{Model: model, Input: input})
+		v, err := rule.Begin(ctx, m.t, call)
 		if ctx.Err() != nil {
 			return "", err
 		}
@@ -96,11 +97,21 @@ func (m *meter) Begin(ctx context.Context, model string, input int) (string, err
 		}
 		if !v.IsZero() {
 			m.Used(nil) // what the rules before have reserved
+			if !v.Until.IsZero() && call.First && m.t.Parks {
+				return "", &parkError{v}
+			}
 			return v.Say, nil
 		}
 	}
 	m.begun(model, input)
 	return "", nil
+}
+
+// isFirst reports whether the model has not answered yet. A task never is: its turn has begun.
+func (m *meter) isFirst() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.steps == 0 && m.within == ""
 }
 
 // begun notes a call that begins.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"dragoman/agent"
 	"dragoman/channels"
 	"dragoman/internal/actions"
 	"dragoman/internal/admission"
@@ -70,6 +71,24 @@ func (r *run) park(ctx context.Context, v admission.Verdict) error {
 	r.g.wakeWatchers(r.claim.Key)
 	return nil
 }
+
+// parksFor returns what parks a turn that ended with err, nil if it does not wait for anything.
+func (r *run) parksFor(err error) func(context.Context) error {
+	var waiting *agent.Waiting
+	var kept *parkError
+	switch {
+	case errors.As(err, &waiting) && r.job == nil && r.g.opts.Actions != nil:
+		return func(ctx context.Context) error { return r.wait(ctx, waiting) }
+	case errors.As(err, &kept):
+		return func(ctx context.Context) error { return r.park(ctx, kept.v) }
+	}
+	return nil
+}
+
+// parkError ends a turn that a rule parks before its first call.
+type parkError struct{ v admission.Verdict }
+
+func (e *parkError) Error() string { return "a rule parks the turn: " + e.v.Say }
 
 // resume notes that a parked turn goes on. The time that it was parked does not count
 // against Options.GiveUpAfter.

@@ -157,9 +157,8 @@ func (r *run) handleResult(ctx context.Context, result *agent.Result, err error,
 		r.emitTurnDone(*result, "interrupted", took)
 		return nil // pending again, together with what interrupted it
 	}
-	var waiting *agent.Waiting
-	if errors.As(err, &waiting) && r.job == nil && g.opts.Actions != nil {
-		err = r.wait(ctx, waiting)
+	if park := r.parksFor(err); park != nil {
+		err = park(ctx)
 		g.opts.Observer.TurnEnded("parked", took)
 		endSpan(r.span, result, "parked")
 		r.emitTurnDone(*result, "parked", took)
