@@ -240,7 +240,7 @@ func messageText(m api.Message) string {
 	for _, call := range m.ToolCalls {
 		fmt.Fprintf(&b, "    → %s %s\n", oneLine(call.Name), oneLine(call.Arguments))
 	}
-	for line := range strings.Lines(withoutSpeaker(m)) {
+	for line := range strings.Lines(bodyOf(&m)) {
 		b.WriteString("    " + sessions.Printable(strings.TrimRight(line, "\r\n")) + "\n")
 	}
 	return b.String()
@@ -254,13 +254,14 @@ func replacedMark(m api.Message) string {
 	return ""
 }
 
-// withoutSpeaker is the content of m without the sender's name, which messages of
-// groups begin with for the model. The line above shows it already.
-func withoutSpeaker(m api.Message) string {
-	if m.Role != sessions.RoleUser || m.Name == "" {
+// bodyOf is m without the sender's name, which messages of groups begin with for the model:
+// the line above shows it already. What the model reads about files and about kinds is
+// nowhere else here, so it stays.
+func bodyOf(m *api.Message) string {
+	if m.Kind != "" || len(m.Attachments) > 0 {
 		return m.Content
 	}
-	return strings.TrimPrefix(m.Content, m.Name+": ")
+	return m.Shown()
 }
 
 // readPart reads the first messages of p or, if it has no After, the last ones.

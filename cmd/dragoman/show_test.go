@@ -235,11 +235,11 @@ func TestExportOfManyPages(t *testing.T) {
 // the model.
 func TestShowNamesOnce(t *testing.T) {
 	w := newWorld(t)
+	one := channels.Inbound{Key: channels.MustKey("irc:#go"), ID: "1", Text: "one", Prefix: "bob: ", Sender: channels.Person{Name: "bob"}, At: clock}
 	_, err := w.daemon.store.Accept(t.Context(), sessions.Entry{
-		Inbound:  channels.Inbound{Key: channels.MustKey("irc:#go"), ID: "1", Text: "one"},
-		Answered: true,
+		Inbound: one, Answered: true,
 		Append: []sessions.Message{
-			{Role: sessions.RoleUser, Name: "bob", Content: "bob: one", At: clock},
+			sessions.UserMessage(one),
 			{Role: sessions.RoleAssistant, Content: "bob: two", At: clock},
 		},
 	})

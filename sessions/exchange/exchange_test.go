@@ -258,6 +258,32 @@ func TestMarkdown(t *testing.T) {
 		"## 2026-11-22\n\n**dragoman** 00:00\n\n> Done.\n")
 }
 
+// What is for the model alone is not on the page: it has the files and kinds in its own way.
+func TestMarkdownShowsWhatWasSaid(t *testing.T) {
+	var b bytes.Buffer
+	w, err := exchange.NewWriter(&b, exchange.Markdown, exchange.WriterOptions{Zone: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := channels.MustKey("telegram:-1")
+	in := channels.Inbound{Text: "Look", Prefix: "Ann: ", Sender: channels.Person{Name: "Ann"}, Attachments: []channels.Attachment{{Kind: "image", Name: "cat.png", File: "f"}}}
+	again := in
+	again.Again = true
+	again.Attachments = nil
+	err = errors.Join(
+		w.Put(sessions.Record{Conversation: &sessions.ConversationRecord{Key: k}}),
+		w.Put(sessions.Record{Messages: &sessions.MessagesRecord{Key: k, Messages: []sessions.Message{
+			sessions.UserMessage(in), sessions.StoppedAnswer("A"), sessions.UserMessage(again),
+		}}}),
+		w.Close(),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "the page", b.String(), "# telegram:-1\n\n**Ann** 00:00\n\n> Look\n\n- attached: cat.png (image)\n\n"+
+		"**dragoman** 00:00 (stopped)\n\n> A\n\n**Ann** 00:00 (asks for another answer)\n\n> Look\n")
+}
+
 // Messages that do not follow their conversation are refused, whoever writes them: they
 // would be lost, or in the document of another.
 func TestWritersKnowTheirConversation(t *testing.T) {

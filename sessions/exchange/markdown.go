@@ -74,13 +74,17 @@ func (p *markdownWriter) message(b *strings.Builder, m sessions.Message) {
 		switch {
 		case m.Summary:
 			mark = " (summary)"
+		case m.Kind == sessions.MessageAgain:
+			mark = " (asks for another answer)"
+		case m.Kind == sessions.MessageStopped:
+			mark = " (stopped)"
 		case m.Synthetic:
 			mark = " (note)"
 		}
 		fmt.Fprintf(b, "\n**%s** %s%s\n\n", inline(speaker(m)), at.Format("15:04"), mark)
 	}
-	if m.Content != "" {
-		b.WriteString(quoted(m.Content))
+	if said := m.Said(); said != "" { // its files are listed below
+		b.WriteString(quoted(said))
 	}
 	for _, a := range m.Attachments {
 		fmt.Fprintf(b, "\n- attached: %s\n", inline(attached(a)))
