@@ -29,10 +29,23 @@ const kinds = () => /** @type {Record<string, string>} */ ({ in: t("Coming in"),
 /** @param {QueueItem} item */
 const isForm = (item) => Boolean(item.error?.startsWith("it waits for an answer to a server"));
 
+// isYes: somebody must allow a call. Else a rule keeps the message for later, and says why.
+/** @param {QueueItem} item */
+const isYes = (item) => Boolean(item.error?.startsWith("it waits for a yes"));
+
+/** @param {QueueItem} item */
+const parked = (item) => (isForm(item) ? t("Waits for a form") : isYes(item) ? t("Waits for a yes") : t("Kept for later"));
+
+/** @param {QueueItem} item */
+function parkedFor(item) {
+  if (isForm(item)) return t("Somebody must fill in a form");
+  return isYes(item) ? t("Somebody must allow a call") : t("Looked at again at {0}", clock(item.not_before ?? ""));
+}
+
 /** @param {QueueItem} item */
 function state(item) {
   if (item.state === "dead" || item.kind === "aside") return html`<${State} of="bad">${item.kind === "aside" ? t("Not readable") : t("Given up")}<//>`;
-  if (item.state === "parked") return html`<${State} of="warn" icon="hand">${isForm(item) ? t("Waits for a form") : t("Waits for a yes")}<//>`;
+  if (item.state === "parked") return html`<${State} of="warn" icon="hand">${parked(item)}<//>`;
   if (item.error) return html`<${State} of="warn">${t("Will be tried again")}<//>`;
   return html`<${State} of=${item.state === "sending" ? "busy" : "quiet"}>${item.kind === "in" ? t("Waits for its answer") : t("On its way")}<//>`;
 }
@@ -45,7 +58,7 @@ function state(item) {
 function next(item, before) {
   if (item.kind === "aside") return t("Nothing, until you drop it");
   if (item.state === "dead") return t("Nothing, until you try or drop it");
-  if (item.state === "parked") return isForm(item) ? t("Somebody must fill in a form") : t("Somebody must allow a call");
+  if (item.state === "parked") return parkedFor(item);
   if (item.not_before && Date.parse(item.not_before) > Date.now()) return t("Tried again at {0}", clock(item.not_before));
   if (before.some((one) => one.key === item.key && one.kind === item.kind && one.state !== "dead")) return item.kind === "in" ? t("After the answer before it") : t("After the message before it");
   return item.kind === "in" ? t("The model answers") : t("Sent now");
