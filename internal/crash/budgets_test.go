@@ -4,11 +4,18 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"dragoman/agent/agenttest"
+	"dragoman/internal/testkit"
 )
 
 // spent is what the daemon has counted of the budgets of the person and of all, in tokens.
@@ -83,6 +90,17 @@ func TestBudgetsKilled(t *testing.T) {
 	}
 }
 
+// dies waits until the daemon is dead, as it must be at step.
+func (p *program) dies(cmd *exec.Cmd, dead <-chan error, step string) {
+	p.t.Helper()
+	select {
+	case <-dead:
+	case <-time.After(time.Minute):
+		_ = cmd.Process.Kill()
+		p.t.Fatalf("the daemon passed no %s", step)
+	}
+}
+
 // A call of the model takes long, and kill -9 cuts it. It is charged its estimated input in the
 // turn that follows: once, also if the daemon is killed again around the commit of that, and
 // twice if another call is cut.
@@ -109,12 +127,7 @@ func TestACallThatAKillCutIsCharged(t *testing.T) {
 			if i == 0 {
 				p.sayUntilTaken(room, "question-1", "do it", dead)
 			}
-			select {
-			case <-dead:
-			case <-time.After(time.Minute):
-				_ = cmd.Process.Kill()
-				t.Fatalf("the daemon passed no %s", step)
-			}
+			p.dies(cmd, dead, step)
 		}
 		cmd := p.start("")
 		dead := ended(cmd)
@@ -141,5 +154,79 @@ func TestACallThatAKillCutIsCharged(t *testing.T) {
 	}
 	if got := use(2, noted, noted); math.Abs(got-whole-2*input) > 50 {
 		t.Errorf("cut twice: %v tokens are counted, want %v", got, whole+2*input)
+	}
+}
+
+// With keep, a message beyond the budget waits over kills and restarts, behind it what comes
+// later. When the limit is raised both are answered, in order, and the sentence was said once.
+func TestKeptMessagesAreKilled(t *testing.T) {
+	t.Parallel()
+	const room = "web:books"
+	sentence := func(text string) bool {
+		return strings.HasPrefix(text, "I have used today's 10 tokens for everybody. I go on at ") && strings.Contains(text, " and answer you then, or ")
+	}
+	done := func(text string) bool { return text == "It is done." }
+	for _, step := range stepsOf(t, "park.before@1", "park.after@1", "sent.after@2") {
+		t.Run(step, func(t *testing.T) {
+			p := newProgramOn(t, "{type: sqlite}", func(x *agenttest.Exchange) {
+				x.Text("It is ", "done.")
+				x.End("stop")
+			})
+			p.configure("limits: {budgets: {unit: tokens, keep: true, all: {day: 10}}}\n")
+			cmd := p.start(step)
+			dead := ended(cmd)
+			p.sayUntilTaken(room, "question-1", "do it", dead)
+			p.untilFeed(room, dead, done)
+			p.sayUntilTaken(room, "question-2", "do more", dead)
+			p.untilFeed(room, dead, sentence)
+			p.dies(cmd, dead, step)
+			again := p.start("")
+			dead = ended(again)
+			defer func() {
+				_ = again.Process.Kill()
+				<-dead
+			}()
+			p.sayUntilTaken(room, "question-2", "do more", dead)
+			p.untilFeed(room, dead, sentence)
+			p.sayUntilTaken(room, "question-3", "do most", dead)
+			list, err := p.command("queue").Output()
+			if err != nil || !strings.Contains(string(list), "parked") {
+				t.Errorf("the queue shows %s, %v; want a parked turn", list, err)
+			}
+			path := filepath.Join(p.dir, "dragoman.yaml")
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = os.WriteFile(path, []byte(strings.Replace(string(text), "day: 10}", "day: 1000000}", 1)), 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := again.Process.Signal(syscall.SIGHUP); err != nil { // which reloads
+				t.Fatal(err)
+			}
+			answered := func() bool {
+				n := 0
+				for _, text := range p.feed(room) {
+					if done(text) {
+						n++
+					}
+				}
+				return n == 3
+			}
+			if !testkit.Poll(20*time.Second, answered) {
+				t.Fatalf("the room shows %q, want three answers", p.feed(room))
+			}
+			want := []string{"do it", "It is done.", "do more", "", "do most", "It is done.", "It is done."}
+			got := p.feed(room)
+			for i := range min(len(got), len(want)) {
+				if want[i] == "" && sentence(got[i]) {
+					want[i] = got[i]
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("the room shows %q, want %q", got, want)
+			}
+		})
 	}
 }
