@@ -276,3 +276,6 @@ func Caches(s *engine.Store) (writer, reader int, err error) {
 	err = update(s, func(t *tx) error { return t.row(context.Background(), query).Scan(&writer) })
 	return writer, reader, errors.Join(err, backendOf(s).reads.row(context.Background(), query).Scan(&reader))
 }
+
+// Readers counts the connections that read.
+func Readers(s *engine.Store) int { return backendOf(s).readers.Stats().OpenConnections }

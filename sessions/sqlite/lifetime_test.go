@@ -11,6 +11,7 @@ import (
 
 	"dragoman/channels"
 	"dragoman/sessions"
+	"dragoman/sessions/rows"
 	"dragoman/sessions/sqlite"
 	"dragoman/sessions/sqlite/sqlitetest"
 )
@@ -112,5 +113,35 @@ func TestIndexOfABatch(t *testing.T) {
 				t.Errorf("%d messages are indexed, want %d", n, want)
 			}
 		})
+	}
+}
+
+// Each connection keeps memory for good, and what the rooms of a daemon read when they
+// start is little. A read that lasts stops no other for longer than that.
+func TestTheReadsOfAStartTakeTurns(t *testing.T) {
+	s := openFile(t, filepath.Join(t.TempDir(), "dragoman.db"), sqlite.Options{})
+	k := channels.MustKey("x:1")
+	read := func() {
+		if _, err := s.Messages(t.Context(), k, 0, 9); err != nil {
+			t.Error(err)
+		}
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(read)
+	}
+	all.Wait()
+	if n := sqlite.Readers(s); n != 1 {
+		t.Errorf("%d connections read, want 1", n)
+	}
+	err := s.Backend().Snapshot(t.Context(), func(rows.Reader) error {
+		read()
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if n := sqlite.Readers(s); n != 2 {
+		t.Errorf("%d connections read after a read within another, want 2", n)
 	}
 }
