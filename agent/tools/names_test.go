@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,5 +65,17 @@ func TestNothingElseKnowsAToolByName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// The names are read at each start, to check the configuration. With the schemas of all
+// tools they took 0.47 MB.
+func TestNamesTakeLittle(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	names := tools.Names()
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 64<<10 {
+		t.Errorf("the names of %d tools took %d bytes, want at most %d", len(names), took, 64<<10)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // MB once, and 7 MB of each idle daemon; seventy small ones took 1 MB. See
 // internal/lazily.
 func TestAStartTakesLittle(t *testing.T) {
-	const most = 32 << 10
+	const most = 24 << 10
 	cmd := exec.Command(binary, "--version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	out, err := cmd.CombinedOutput()
