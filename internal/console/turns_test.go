@@ -14,7 +14,7 @@ func TestOperatorsWordsInTheirTime(t *testing.T) {
 		messages: [
 			{ seq: 1, role: "user", content: "first", name: "Ann", sender: "71", at: "2026-11-30T10:00:00Z", turn: "1" },
 			{ seq: 2, role: "assistant", content: "one", at: "2026-11-30T10:00:05Z", turn: "1" },
-			{ seq: 3, role: "user", via: "reply", synthetic: true, content: "Jonas: by hand", name: "Jonas", at: "2026-11-30T10:01:02Z" },
+			{ seq: 3, role: "user", via: "reply", synthetic: true, content: "Jonas: by hand", said: "by hand", name: "Jonas", at: "2026-11-30T10:01:02Z" },
 			{ seq: 4, role: "assistant", synthetic: true, content: "in its name", name: "Jonas", at: "2026-11-30T10:01:03Z" },
 			{ seq: 5, role: "user", content: "second", name: "Ann", sender: "71", at: "2026-11-30T10:01:00Z", turn: "2" },
 			{ seq: 6, role: "assistant", content: "two", at: "2026-11-30T10:01:30Z", turn: "2" },
