@@ -48,6 +48,8 @@ func (e *env) sayAsked(ctx context.Context, c *cli, a *api.Client, k channels.Ke
 			e.warn("no answer yet: it waits for a yes%s. To say yes or no: %s", codes(ctx, a, k), e.answeredAt(c, k, true))
 		case channels.KindForm:
 			e.warn("no answer yet: a server of tools asks something. To answer: %s", e.answeredAt(c, k, false))
+		case channels.KindNotice: // a rule lets it wait: a pause, or a budget
+			e.warn("no answer yet: %s", oneLine(now.Last.Text))
 		default:
 			continue
 		}

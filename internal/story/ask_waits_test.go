@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"dragoman/internal/testkit"
@@ -36,6 +37,22 @@ func TestAskSaysThatItWaits(t *testing.T) {
 	if shown := h.said(ann.ID, 2); !strings.Contains(got, "said <nil>") || strings.Contains(shown[1], "asks you") {
 		t.Errorf("ask answers %q, and Ann reads %q", got, shown)
 	}
+}
+
+// While a pause keeps the turn of "dragoman ask", it says so, and its answer comes afterwards.
+func TestAskSaysThatItIsKept(t *testing.T) {
+	h := newHouse(t, plan{rest: "limits: {pause: {answer: Back on Monday., keep: true}}"})
+	d := h.start()
+	asked := h.asksAside("hello")
+	testkit.Eventually(t, "ask to say what it waits for", func() bool {
+		return strings.Contains(asked.says(), "dragoman: no answer yet: Back on Monday.")
+	})
+	h.configure(plan{})
+	err := d.cmd.Process.Signal(syscall.SIGHUP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked.ends("echo: hello")
 }
 
 // aside is a "dragoman ask" that waits.
@@ -72,7 +89,13 @@ func (a *aside) answers(line, want string) {
 	if err != nil {
 		a.h.t.Fatalf("%q in a pipe: %v: %s", line, err, out)
 	}
-	err = <-a.ended
+	a.ends(want)
+}
+
+// ends waits for the answer.
+func (a *aside) ends(want string) {
+	a.h.t.Helper()
+	err := <-a.ended
 	if err != nil || !strings.Contains(a.out.String(), want) || strings.Count(a.says(), "\n") != 1 {
 		a.h.t.Errorf("ask answers %q, says %q, %v; want %q and one sentence", a.out, a.says(), err, want)
 	}
