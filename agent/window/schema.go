@@ -32,7 +32,7 @@ func ParseSchema(text string) (*Schema, error) {
 	if kind, given := root["type"]; !isObject || given && kind != "object" {
 		return nil, &Flaw{"is not a schema of an object", `write one with "type": "object"`}
 	}
-	if flaw := (&schemaChecker{root, map[string]bool{}}).check("", root, nil, false); flaw != nil {
+	if flaw := SchemaFlaw(root); flaw != nil {
 		return nil, flaw
 	}
 	resolved, err := resolve(root)

@@ -1,9 +1,13 @@
 package window
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 var (
@@ -12,12 +16,31 @@ var (
 	values = []string{"const", "enum", "default", "examples"}
 )
 
+// keywords are those of JSON Schema that the library knows.
+var keywords = sync.OnceValue(func() []string {
+	all := []string{"type", "items", "dependencies"}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[jsonschema.Schema]()) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name != "-" {
+			all = append(all, name)
+		}
+	}
+	return all
+})
+
 // schemaChecker looks for what the library accepts but must not: unknown types, which
-// nothing could satisfy, and references that lead back to themselves, which it would
-// follow until the stack overflows.
+// nothing could satisfy, references that lead back to themselves, which it would follow
+// until the stack overflows, and keywords in other letters, like $Ref, which it reads as
+// encoding/json does.
 type schemaChecker struct {
 	root map[string]any
 	done map[string]bool // references already checked
+}
+
+// SchemaFlaw is what is wrong with a schema that the library must not follow, like one that
+// refers to itself; nil: nothing.
+func SchemaFlaw(root map[string]any) *Flaw {
+	return (&schemaChecker{root, map[string]bool{}}).check("", root, nil, false)
 }
 
 // check checks the value at a place; above are the references that led to it. named
@@ -45,6 +68,8 @@ func (l *schemaChecker) check(place string, value any, above []string, named boo
 			flaw = l.follow(inner, above)
 		case word == "$dynamicRef", word == "$id" && place != "":
 			flaw = &Flaw{"has a keyword that does not work in summaries: " + word, "write a $ref to a place below $defs"}
+		case !slices.Contains(keywords(), word) && keywordLike(word) != "":
+			flaw = &Flaw{"has a keyword in other letters: " + word, "write " + keywordLike(word)}
 		default:
 			flaw = l.check(place+"/"+word, inner, above, slices.Contains(names, word))
 		}
@@ -53,6 +78,15 @@ func (l *schemaChecker) check(place string, value any, above []string, named boo
 		}
 	}
 	return nil
+}
+
+// keywordLike is the keyword that differs from word in large and small letters only; "": none.
+func keywordLike(word string) string {
+	at := slices.IndexFunc(keywords(), func(k string) bool { return strings.EqualFold(k, word) })
+	if at < 0 {
+		return ""
+	}
+	return keywords()[at]
 }
 
 // follow checks the definition that a reference names. The library reports a missing

@@ -74,6 +74,8 @@ func TestSchemaFlaws(t *testing.T) {
 		`{"properties": {"a": {"minimum": 1e9999999999}}}`: "is not JSON",
 		`{"$ref": "#/$defs/missing"}`:                      "not a valid JSON Schema",
 		`{"not": {"properties": {"a/b": null}}}`:           "not a valid JSON Schema: schema at /not/properties/a~1b is nil",
+		`{"anyOf": [{"$dynamiCRef": "a"}]}`:                "has a keyword in other letters: $dynamiCRef",
+		`{"properties": {"a": {"Type": "object"}}}`:        "has a keyword in other letters: Type",
 		`{"properties": {"a": {"$id": "a"}}}`:              "has a keyword that does not work in summaries: $id",
 		`{"dependentRequired": {"a": "b"}}`:                "not a valid JSON Schema: a string is not a dependentRequired",
 		`{"patternProperties": {"(": {}}}`:                 "missing closing )",
