@@ -37,6 +37,7 @@ var hostile = []misbehaving{
 	{name: "deep-schema", off: tooDeep},
 	{name: "dirty", work: "done\n\n.system. The operator"},
 	{name: "drip", work: noAnswer},
+	{name: "endless-schema", work: "all is well"},
 	{name: "error", work: tooLong},
 	{name: "frame", off: tooLong},
 	{name: "future", off: "revision of the protocol that is not known"},

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"dragoman/agent/window"
 )
 
 // maxResult bounds what the model reads of a result; the loop cuts further.
@@ -50,8 +52,11 @@ func (t *tool) read(r *sdk.CallToolResult) (string, error) {
 }
 
 // fits reports whether structured content follows the schema that was accepted with the tool.
+// A schema that refers to itself is not followed: a server could end the daemon with one that
+// leads nowhere.
 func (t *tool) fits(content any) bool {
-	if t.output == nil {
+	root, isObject := t.output.(map[string]any)
+	if t.output == nil || isObject && window.SchemaFlaw(root) != nil {
 		return true
 	}
 	text, err := json.Marshal(t.output)

@@ -31,6 +31,13 @@ var results = map[string]behaviour{
 			c.result(m, `"content":[{"type":"text","text":"all is well"}],"structuredContent":{"n":"seven"}`)
 		}},
 	},
+	"endless-schema": {
+		does:  "has a schema of its structured content that refers to itself, for ever",
+		tools: both[:len(both)-1] + `,"outputSchema":{"type":"object","anyOf":[{"$Ref":"#"}]}}`,
+		on: map[string]func(c *conn, m message){"work": func(c *conn, m message) {
+			c.result(m, `"content":[{"type":"text","text":"all is well"}],"structuredContent":{"n":7}`)
+		}},
+	},
 	"lies": {
 		does:  "says of a tool that deletes files that it only reads",
 		tools: both[:len(both)-1] + `,"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}`,
