@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -71,11 +72,15 @@ func TestNothingElseKnowsAToolByName(t *testing.T) {
 // The names are read at each start, to check the configuration. With the schemas of all
 // tools they took 0.47 MB.
 func TestNamesTakeLittle(t *testing.T) {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	names := tools.Names()
-	runtime.ReadMemStats(&after)
-	if took := after.TotalAlloc - before.TotalAlloc; took > 64<<10 {
-		t.Errorf("the names of %d tools took %d bytes, want at most %d", len(names), took, 64<<10)
+	least := uint64(math.MaxUint64)
+	for range 5 { // what is left of another test may allocate meanwhile
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		tools.Names()
+		runtime.ReadMemStats(&after)
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+	}
+	if least > 64<<10 {
+		t.Errorf("the names of the tools took %d bytes, want at most %d", least, 64<<10)
 	}
 }

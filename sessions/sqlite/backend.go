@@ -146,10 +146,12 @@ func open(ctx context.Context, path string, o Options, documented bool) (_ *back
 	if err = b.start(o); err != nil {
 		return nil, err
 	}
-	if err = b.writer.release(ctx); err != nil {
+	err = b.writer.release(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if b.readers, err = connect(path, "rwc", 1, readerPragmas...); err != nil {
+	b.readers, err = connect(path, "rwc", 1, readerPragmas...)
+	if err != nil {
 		return nil, err
 	}
 	b.files = append(b.files, b.readers)

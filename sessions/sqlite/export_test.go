@@ -279,3 +279,10 @@ func Caches(s *engine.Store) (writer, reader int, err error) {
 
 // Readers counts the connections that read.
 func Readers(s *engine.Store) int { return backendOf(s).readers.Stats().OpenConnections }
+
+// HoldTurns keeps the reads of a new store on one connection until EndTurns. It reports
+// whether they were on one so far.
+func HoldTurns(s *engine.Store) bool { return backendOf(s).turns.Stop() }
+
+// EndTurns is what happens a while after the start.
+func EndTurns(s *engine.Store) { backendOf(s).readAtOnce() }
