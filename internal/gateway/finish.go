@@ -373,7 +373,8 @@ func (r *run) counts(res agent.Result, outcome string) []sessions.Count {
 }
 
 // wasPaid reports whether what s used is counted also if its turn fails: an answer of the
-// model, a call of it that a crash has cut, or the result of a tool that paid. What a task used is in steps of its own.
+// model, a call of it that a crash has cut, or the result of a tool that paid. What a task
+// used is in steps of its own.
 func wasPaid(s sessions.Step) bool {
 	if s.Message == nil {
 		return false

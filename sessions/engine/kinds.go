@@ -85,8 +85,8 @@ var lives = map[string]life{
 	"leaving": {due: day, most: 1, secret: pending},
 	// That little is left of a budget is said once a day. Its Due is the end of that day.
 	"budget-told": {due: day},
-	// What the model is asked now is noted while it is, and of use after a crash until the turn
-	// goes on. After a restore there is no such turn. It names people, who may be erased meanwhile.
+	// The calls of the model that run are noted for whoever goes on with their turns after a
+	// crash. After a restore there are no such turns. They name people, who may be erased.
 	"calls": {undated: 2 * day, secret: secret},
 	// A command in the background runs until its Due. When a backup is restored it does not run,
 	// and its chat is told so. The number of a chat's last one has no Due.
