@@ -35,9 +35,21 @@ type summary struct {
 	out     io.Writer
 	said    map[name][]string // what each test has printed and is not finished
 	reasons map[string][]string
-	broken  []string // the tests that failed, with their reasons
+	broken  []broken
 	failed  bool
 }
+
+// broken is a test that failed, with what it said itself.
+type broken struct {
+	test string
+	said []string
+}
+
+// A test that failed says at most so many things at the end, each in at most so many bytes.
+const (
+	maxSaid  = 12
+	saidSize = 400
+)
 
 func main() {
 	s := &summary{out: os.Stdout, said: map[name][]string{}, reasons: map[string][]string{}}
@@ -88,7 +100,10 @@ func (s *summary) skip(n name) {
 	if n.test == "" {
 		s.print(n, closing)
 	} else {
-		why := reason(s.said[n])
+		why := "it does not say why"
+		if own := ownWords(s.said[n]); len(own) > 0 {
+			why = own[0]
+		}
 		s.reasons[why] = append(s.reasons[why], strings.TrimPrefix(n.pkg, "dragoman/")+" "+n.test)
 	}
 	delete(s.said, n)
@@ -98,7 +113,7 @@ func (s *summary) skip(n name) {
 func (s *summary) fail(n name) {
 	s.failed = true
 	if n.test != "" {
-		s.broken = append(s.broken, strings.TrimPrefix(n.pkg, "dragoman/")+" "+n.test+": "+reason(s.said[n]))
+		s.broken = append(s.broken, broken{strings.TrimPrefix(n.pkg, "dragoman/") + " " + n.test, ownWords(s.said[n])})
 	}
 	s.print(n, func(line string) bool { return !strings.HasPrefix(line, "=== ") })
 	delete(s.said, n)
@@ -117,8 +132,9 @@ func closing(line string) bool {
 	return strings.HasPrefix(line, "ok ") || strings.Contains(line, "[no test files]")
 }
 
-// reason finds in what a test said why it was skipped, or failed.
-func reason(said []string) string {
+// ownWords are the first lines of what a test itself said, without those of a program under
+// test. Errors and remarks look alike in them.
+func ownWords(said []string) (own []string) {
 	for _, line := range said {
 		file, text, found := strings.Cut(strings.TrimSpace(line), ".go:")
 		if !found || strings.Contains(file, " ") { // what the program under test has logged
@@ -126,11 +142,15 @@ func reason(said []string) string {
 		}
 		_, why, _ := strings.Cut(text, ": ")
 		why = strings.TrimSpace(why)
-		if why != "" {
-			return why
+		if why == "" {
+			continue
 		}
+		if len(why) > saidSize {
+			why = strings.ToValidUTF8(why[:saidSize], "") + "…"
+		}
+		own = append(own, why)
 	}
-	return "it does not say why"
+	return own
 }
 
 // skipped prints the reasons with their tests.
@@ -159,13 +179,16 @@ func (s *summary) skipped() {
 	}
 }
 
-// failures prints the tests that failed, with their reasons.
+// failures prints the tests that failed, with what they said.
 func (s *summary) failures() {
 	if len(s.broken) == 0 {
 		return
 	}
 	fmt.Fprintf(s.out, "Failed tests: %d\n", len(s.broken))
-	for _, test := range s.broken {
-		fmt.Fprintf(s.out, "  %s\n", test)
+	for _, b := range s.broken {
+		fmt.Fprintf(s.out, "  %s\n", b.test)
+		for _, line := range b.said[:min(len(b.said), maxSaid)] {
+			fmt.Fprintf(s.out, "    %s\n", line)
+		}
 	}
 }

@@ -23,6 +23,7 @@ func TestSummary(t *testing.T) {
 {"Action":"output","Package":"dragoman/a","Output":"ok  \tdragoman/a\t0.1s\n"}
 {"Action":"pass","Package":"dragoman/a"}
 {"Action":"output","Package":"dragoman/b","Test":"TestBad","Output":"=== RUN   TestBad\n"}
+{"Action":"output","Package":"dragoman/b","Test":"TestBad","Output":"    b_test.go:4: the seed is 7\n"}
 {"Action":"output","Package":"dragoman/b","Test":"TestBad","Output":"    b_test.go:5: it is broken\n"}
 {"Action":"fail","Package":"dragoman/b","Test":"TestBad"}
 {"Action":"output","Package":"dragoman/b","Output":"FAIL\tdragoman/b\t0.1s\n"}
@@ -37,13 +38,16 @@ func TestSummary(t *testing.T) {
 	s.failures()
 	const want = `a compiler's line
 ok  	dragoman/a	0.1s
+    b_test.go:4: the seed is 7
     b_test.go:5: it is broken
 FAIL	dragoman/b	0.1s
 Skipped tests: 1
   the moon is not installed
     a TestAway
 Failed tests: 1
-  b TestBad: it is broken
+  b TestBad
+    the seed is 7
+    it is broken
 `
 	if out.String() != want || !s.failed {
 		t.Errorf("printed:\n%s\nwant:\n%s", out.String(), want)
