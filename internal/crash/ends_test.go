@@ -184,7 +184,7 @@ func droppedBy(rows []row, all []request, deaths []time.Time) (ended map[int]boo
 		}
 		var begun, dropped []int
 		if strings.Contains(s.whole, toldPartial) {
-			begun = lastAsked(rows, since(all, deaths, s.at))
+			begun = lastAsked(rows, since(all, deaths, s.at)).marks
 		}
 		for _, r := range rows[:i] {
 			if r.mark <= 0 || r.state != rules.InClosed || r.why != byNew || ended[r.mark] {

@@ -37,8 +37,16 @@ func (r row) String() string {
 
 // request is what the model was asked once.
 type request struct {
-	at    time.Time
-	marks []int
+	at     time.Time
+	marks  []int
+	failed bool // the model was away
+}
+
+func (q request) String() string {
+	if q.failed {
+		return fmt.Sprintf("\n%s %v in vain", q.at.Format("05.000"), q.marks)
+	}
+	return fmt.Sprintf("\n%s %v", q.at.Format("05.000"), q.marks)
 }
 
 // openStore opens the store of a state directory, which no daemon has.
@@ -167,14 +175,16 @@ func stoppedBy(rows []row, all []request, deaths []time.Time) map[int]bool {
 		// The sentence speaks of one message; more of them have to be named.
 		told := len(open) == 1 || unsaid(s.whole, open) <= 0
 		asked := since(all, deaths, s.at)
-		running := lastAsked(rows, asked)
+		last := lastAsked(rows, asked)
+		running := last.marks
+		again := last.failed || len(running) > 0 && moodOver(running) != nil
 		began := slices.ContainsFunc(open, func(n int) bool { return slices.Contains(running, n) })
 		for _, n := range open {
 			known := slices.ContainsFunc(asked, func(q request) bool { return slices.Contains(q.marks, n) })
 			switch {
 			case strings.HasSuffix(s.reply, toldWaiting) && told,
 				began && slices.Contains(running, n),
-				began && !known && s.reply == toldStopped && moodOver(running) != nil,
+				began && !known && s.reply == toldStopped && again,
 				!began && !known && !strings.Contains(s.reply, toldPartial):
 				ended[n] = true
 			}
@@ -195,13 +205,18 @@ func since(asked []request, deaths []time.Time, at time.Time) []request {
 }
 
 // lastAsked is what the model was asked last of what rows hold.
-func lastAsked(rows []row, asked []request) []int {
+func lastAsked(rows []row, asked []request) request {
 	for _, q := range slices.Backward(asked) {
-		if slices.ContainsFunc(rows, func(r row) bool { return slices.Contains(q.marks, r.mark) }) {
-			return q.marks
+		if q.about(rows) {
+			return q
 		}
 	}
-	return nil
+	return request{}
+}
+
+// about reports whether q asked something that rows hold.
+func (q request) about(rows []row) bool {
+	return slices.ContainsFunc(rows, func(r row) bool { return slices.Contains(q.marks, r.mark) })
 }
 
 func TestOutcomesFindFlaws(t *testing.T) {
@@ -218,7 +233,7 @@ func TestOutcomesFindFlaws(t *testing.T) {
 	fresh := func(s int, reply string) row { return row{mark: renewed, state: done, at: at(s), whole: reply} }
 	ended := func(n int) row { return row{mark: n, state: closed, why: byNew} }
 	begins := toldRenewed + " The old one is kept."
-	ask := func(s int, marks ...int) request { return request{at(s), marks} }
+	ask := func(s int, marks ...int) request { return request{at: at(s), marks: marks} }
 	partial := "Seen: #1\n\n*" + toldPartial + "*"
 	waited := "Stopped. Your message was still waiting; " + toldWaiting
 	tests := []struct {
@@ -235,6 +250,7 @@ func TestOutcomesFindFlaws(t *testing.T) {
 		{"dropped", []row{said(1, closed)}, []request{ask(1, 1)}, nil, "#1 was dropped, and no /stop was for it"},
 		{"a stop ends a turn", []row{said(1, closed), stop(3, "Stopped."), said(2, done)}, []request{ask(1, 1), ask(4, 1, 2)}, []int{1, 2}, ""},
 		{"a stop ends a turn that was to ask again", []row{said(19, closed), said(20, closed), stop(3, toldStopped)}, []request{ask(1, 19)}, nil, ""},
+		{"a stop ends a turn that asked while the model was away", []row{said(1, closed), said(2, closed), stop(3, toldStopped)}, []request{{at: at(1), marks: []int{1}, failed: true}}, nil, ""},
 		{"a stop ends a turn of two", []row{said(1, closed), said(2, closed), stop(3, partial)}, []request{ask(1, 1, 2)}, nil, ""},
 		{"a stop ends what waits behind the turn", []row{said(1, closed), said(2, closed), stop(3, partial)}, []request{ask(1, 1)}, nil, "#2 was dropped, and no /stop was for it"},
 		{"the next turn shows what a stop dropped", []row{said(1, closed), said(2, closed), stop(3, "Stopped."), said(4, done)}, []request{ask(1, 1), ask(4, 1, 2, 4)}, []int{1, 2, 4}, "#2 was dropped, and no /stop was for it"},
@@ -285,7 +301,7 @@ func TestOutcomesFindFlaws(t *testing.T) {
 func TestStoppedAfterADeath(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	rows := []row{{mark: 1, state: rules.InClosed}, {mark: 2, state: rules.InClosed}, {mark: stopped, state: rules.InDone, at: at(3), reply: "Stopped."}}
-	sent, asked := []int{1, 2, stopped}, []request{{at(1), []int{1}}}
+	sent, asked := []int{1, 2, stopped}, []request{{at: at(1), marks: []int{1}}}
 	for _, tt := range []struct {
 		name   string
 		deaths []time.Time

@@ -57,9 +57,10 @@ type unrest struct {
 // reply is the model behind its outages.
 func (u *unrest) reply(x *agenttest.Exchange) {
 	u.mu.Lock()
-	u.asked = append(u.asked, request{time.Now(), asks(x.Request)})
+	away := u.down.Load()
+	u.asked = append(u.asked, request{at: time.Now(), marks: asks(x.Request), failed: away})
 	u.mu.Unlock()
-	if u.down.Load() {
+	if away {
 		x.Status(http.StatusServiceUnavailable, nil, `{"error":{"message":"overloaded"}}`)
 		return
 	}
