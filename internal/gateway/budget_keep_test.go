@@ -119,6 +119,7 @@ func TestABudgetKeepsATurnThatHadToWait(t *testing.T) {
 					return "", err
 				}
 				turn.Meter.Used(&sessions.Usage{Input: callTokens - 1, Output: 1})
+				synctest.Wait() // the other turn looks before this one goes on
 				say, err = turn.Meter.Begin(ctx, "m", 1)
 				if err != nil || say == "" {
 					return "", errors.Join(err, errors.New("a second call begins"))

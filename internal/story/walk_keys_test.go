@@ -54,9 +54,9 @@ func TestWalkKeys(t *testing.T) {
 	menu("light")
 	w.until("whatever theme the system has", `!document.documentElement.dataset.theme && localStorage.getItem("dragoman.theme") === null`)
 	asks[bool](w, `(document.activeElement.blur(), true)`)
-	for letter, path := range map[string]string{"f": "/you", "j": "/jobs", "q": "/queue", "c": "/channels", "h": "/health", "t": "/talk"} {
-		w.press("g" + letter)
-		w.until(path, `location.pathname === "`+path+`"`)
+	for _, to := range []struct{ letter, path string }{{"f", "/you"}, {"j", "/jobs"}, {"q", "/queue"}, {"c", "/channels"}, {"h", "/health"}, {"t", "/talk"}} {
+		w.press("g" + to.letter)
+		w.until(to.path, `location.pathname === "`+to.path+`"`)
 		asks[bool](w, `(document.activeElement.blur(), true)`)
 	}
 	w.press("?")
