@@ -41,6 +41,20 @@ func ReadPins(path string) (Pins, error) {
 	return s.Accepted, nil
 }
 
+// Accept notes s as it is now, and forgets one that is not there any more. An error says why
+// s cannot be accepted; then p is as it was.
+func (p Pins) Accept(s Skill) error {
+	switch s.State {
+	case Wrong:
+		return errors.New(s.Why)
+	case Gone:
+		delete(p, s.Name)
+	default:
+		p[s.Name] = s.Hash
+	}
+	return nil
+}
+
 // Write stores p in a file, whole or not at all.
 func (p Pins) Write(path string) error {
 	data, err := json.MarshalIndent(stored{p}, "", "  ")

@@ -126,14 +126,13 @@ func (k *skillsAcceptCmd) Run(e *env, c *cli) error {
 	}
 	var said []string
 	for _, s := range list {
-		switch s.State {
-		case skills.Wrong:
-			return fmt.Errorf("%s cannot be accepted: %s", oneLine(s.Name), s.Why)
-		case skills.Gone:
-			delete(pins, s.Name)
+		err = pins.Accept(s)
+		if err != nil {
+			return fmt.Errorf("%s cannot be accepted: %w", oneLine(s.Name), err)
+		}
+		if s.State == skills.Gone {
 			said = append(said, s.Name+" is forgotten: it is not there any more.")
-		default:
-			pins[s.Name] = s.Hash
+		} else {
 			said = append(said, fmt.Sprintf("%s is accepted as it is now (sha256 %s). Should it change, it waits again.", s.Name, s.Hash[:12]))
 		}
 	}

@@ -137,7 +137,9 @@ func skillTools(t *testing.T) []agent.Tool {
 		t.Fatal(err)
 	}
 	for _, s := range all {
-		pins[s.Name] = s.Hash
+		if err := pins.Accept(s); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := pins.Write(o.Pins); err != nil {
 		t.Fatal(err)

@@ -55,17 +55,16 @@ func (f skillFolder) Accept(_ context.Context, a api.AcceptedSkill) error {
 		return err
 	}
 	i := slices.IndexFunc(list, func(s skills.Skill) bool { return s.Name == a.Name })
-	switch {
-	case i < 0:
+	if i < 0 {
 		return fmt.Errorf("app: skill %s: %w", a.Name, sessions.ErrNotFound)
-	case list[i].State == skills.Wrong:
-		return &respond.Refusal{Status: http.StatusUnprocessableEntity, Sentence: "This skill cannot be accepted: " + list[i].Why}
-	case list[i].Hash != a.Hash:
+	}
+	one := list[i]
+	if one.State != skills.Wrong && one.Hash != a.Hash {
 		return &respond.Refusal{Status: http.StatusUnprocessableEntity, Param: "hash", Sentence: "The skill is another one than you have read. List the skills, and look at it again."}
-	case list[i].State == skills.Gone:
-		delete(pins, a.Name)
-	default:
-		pins[a.Name] = a.Hash
+	}
+	err = pins.Accept(one)
+	if err != nil {
+		return &respond.Refusal{Status: http.StatusUnprocessableEntity, Sentence: "This skill cannot be accepted: " + err.Error()}
 	}
 	return keep(pins)
 }
