@@ -171,6 +171,10 @@ func TestNumbersAreWhatASheetShows(t *testing.T) {
 		{"no style", "", "", "0.30000000000000004", "0.3"},
 		{"a long number", "", "", "4901234567890", "4901234567890"},
 		{"a huge date", "", known("14"), "1e300", "1e+300"},
+		{"a huge duration", "", form("[h]:mm"), "-1e300", "-1e+300"},
+		{"a huge percentage", "", form("0%"), "3000000", "300000000%"},
+		{"a date of no number", "", known("14"), "NaN", "NaN"},
+		{"a duration without an end", "", form("[h]:mm"), "-Infinity", "-Infinity"},
 		{"no number", "", "", "seven", "seven"},
 	} {
 		_, text, err := read(t, workbook(t, test.properties, test.forms, `<c r="A1" s="0"><v>`+test.value+`</v></c>`), documents.Usual)

@@ -20,24 +20,32 @@ const (
 	percentForm
 )
 
+// finite reads a number. Not a number, and infinity, are none.
+func finite(text string) (n float64, is bool) {
+	n, err := strconv.ParseFloat(text, 64)
+	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
+}
+
+// mostDays is where a spreadsheet's time ends: its last day is in the year 9999.
+const mostDays = 2_958_466
+
 // show writes a number in this form. Dates are ISO 8601, whatever the sheet's
-// country. Numbers have at most 15 digits, as the programs show them.
+// country. Numbers have at most 15 digits, as the programs show them. n is finite.
 func (f form) show(n float64, since1904 bool) string {
-	switch f {
-	case dateForm, timeForm, dateTimeForm:
-		if n < 0 || n >= 2_958_466 { // the last day is in the year 9999
-			break
-		}
-		return f.moment(n, since1904)
-	case durationForm:
+	switch {
+	case f == percentForm:
+		return strconv.FormatFloat(n*100, 'g', 15, 64) + "%"
+	case f == plainForm || math.Abs(n) >= mostDays:
+	case f == durationForm:
 		seconds := int64(math.Round(n * 86_400))
 		sign := ""
 		if seconds < 0 {
-			sign, seconds = "-", -seconds
+			sign = "-"
+			seconds = -seconds
 		}
 		return sign + strconv.FormatInt(seconds/3600, 10) + time.Unix(seconds%3600, 0).UTC().Format(":04:05")
-	case percentForm:
-		return strconv.FormatFloat(n*100, 'g', 15, 64) + "%"
+	case n >= 0:
+		return f.moment(n, since1904)
 	}
 	text := strconv.FormatFloat(n, 'g', 15, 64)
 	if strings.ContainsRune(text, 'e') && math.Abs(n) < 1e21 && math.Abs(n) >= 1e-9 {

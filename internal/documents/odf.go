@@ -214,8 +214,8 @@ func (o *opened) cell(d *walker, e xml.StartElement) (string, error) {
 	case "float":
 		return plainNumber(value, shown), nil
 	case "percentage":
-		n, err := strconv.ParseFloat(value, 64)
-		if err != nil {
+		n, is := finite(value)
+		if !is {
 			return shown, nil
 		}
 		return percentForm.show(n, false), nil
@@ -230,8 +230,8 @@ func (o *opened) cell(d *walker, e xml.StartElement) (string, error) {
 }
 
 func plainNumber(value, otherwise string) string {
-	n, err := strconv.ParseFloat(value, 64)
-	if err != nil {
+	n, is := finite(value)
+	if !is {
 		return otherwise
 	}
 	return plainForm.show(n, false)

@@ -165,12 +165,13 @@ func (b *book) cell(d *walker, cell xml.StartElement) (string, error) {
 // number writes a number as its style says, as far as it makes another thing of it: a
 // date, a time, a percentage.
 func (b *book) number(value, style string) string {
-	n, err := strconv.ParseFloat(value, 64)
-	if err != nil {
+	n, is := finite(value)
+	if !is {
 		return value
 	}
 	as := plainForm
-	if i, err := strconv.Atoi(style); err == nil && i >= 0 && i < len(b.styles) {
+	i, err := strconv.Atoi(style)
+	if err == nil && i >= 0 && i < len(b.styles) {
 		as = b.styles[i]
 	}
 	return as.show(n, b.since1904)
