@@ -43,7 +43,7 @@ func (foreign) Is(head []byte) bool { return documents.Is(head) }
 // Text implements the tools' Documents.
 func (f foreign) Text(ctx context.Context, document io.Reader) (string, error) {
 	whole := bufio.NewReader(document)
-	head, _ := whole.Peek(headOfPDF) // a file that cannot be read fails again below
+	head, _ := whole.Peek(documents.HeadOfPDF) // a file that cannot be read fails again below
 	if documents.IsPDF(head) {
 		text, err := documents.PDF(ctx, f.poppler(0, func() io.Reader { return whole }))
 		return text, f.plainly(ctx, err)

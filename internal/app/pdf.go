@@ -16,9 +16,6 @@ import (
 	"dragoman/internal/sandbox"
 )
 
-// headOfPDF is how much of a file is looked at to know a PDF.
-const headOfPDF = 64
-
 // sayNoPDF is what the model learns where PDFs cannot be read.
 const sayNoPDF = sandbox.Said("is a PDF, and none can be read here (dragoman status says why); ask for the text of it")
 
@@ -111,7 +108,7 @@ type pager struct {
 
 // Pages implements [gateway.Pager].
 func (p pager) Pages(ctx context.Context, k channels.Key, a channels.Attachment) ([]gateway.Page, error) {
-	head := make([]byte, headOfPDF)
+	head := make([]byte, documents.HeadOfPDF)
 	n, _, err := p.files.ReadPart(k, a.File, head, 0)
 	if err != nil || !documents.IsPDF(head[:n]) || sandbox.Find(pdfText) == "" || p.foreign.closed() != "" {
 		return nil, err

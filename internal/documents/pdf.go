@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Limits of PDFs. What reads them has limits of its own, in memory and time.
@@ -28,9 +29,33 @@ type Poppled struct {
 	Code int    // its exit code, -1 if a limit ended it
 }
 
-// IsPDF reports whether a file that begins with head is a PDF.
+// HeadOfPDF is how much of a file is looked at to know a PDF.
+const HeadOfPDF = 1 << 10
+
+// IsPDF reports whether a file that begins with head is a PDF. Mail programs, servers and
+// printers leave lines of theirs before it, which readers accept within the first kilobyte.
+// A text that quotes the first line of a PDF is none: PDFs also have bytes that are no text.
 func IsPDF(head []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n\x00"), []byte("%PDF-"))
+	head = head[:min(len(head), HeadOfPDF)]
+	before, _, found := bytes.Cut(head, []byte("%PDF-"))
+	if !found {
+		return false
+	}
+	if len(bytes.Trim(bytes.TrimPrefix(before, []byte("\xef\xbb\xbf")), " \t\r\n\x00")) == 0 {
+		return true
+	}
+	last := before[len(before)-1]
+	return (last == '\n' || last == '\r') && !isText(head)
+}
+
+// isText reports whether head, which may end within a character, is UTF-8.
+func isText(head []byte) bool {
+	for cut := range min(len(head), utf8.UTFMax) {
+		if utf8.Valid(head[:len(head)-cut]) {
+			return true
+		}
+	}
+	return false
 }
 
 // Sentence is an error for people, which follows the document's name.

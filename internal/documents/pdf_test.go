@@ -63,7 +63,18 @@ func TestPDF(t *testing.T) {
 }
 
 func TestIsPDF(t *testing.T) {
-	for head, want := range map[string]bool{"%PDF-1.7\n": true, "\xef\xbb\xbf%PDF-1.4": true, "\r\n %PDF-2.0": true, "A PDF begins with %PDF-": false, "": false} {
+	const begin = "%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj\n"
+	for head, want := range map[string]bool{
+		"%PDF-1.7\n": true, "\xef\xbb\xbf%PDF-1.4": true, "\r\n %PDF-2.0": true, "A PDF begins with %PDF-": false, "": false,
+		"Content-Type: application/pdf\r\n\r\n" + begin:      true,
+		"\x1b%-12345X@PJL ENTER LANGUAGE=PDF\n" + begin:      true,
+		strings.Repeat("a line\n", 100) + begin:              true,
+		strings.Repeat("a line\n", 200) + begin:              false,
+		"a line before " + begin:                             false,
+		"So it looks:\n%PDF-1.4\n1 0 obj\n":                  false,
+		"So it looks:\n%PDF-1.4\n" + strings.Repeat("ü", 99): false,
+		"So it looks:\n%PDF-1.4\nü"[:23]:                     false,
+	} {
 		if documents.IsPDF([]byte(head)) != want || documents.Is([]byte(head)) != want {
 			t.Errorf("IsPDF(%q) is not %v", head, want)
 		}
