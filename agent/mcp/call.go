@@ -105,6 +105,8 @@ func (l *link) whyFailed(ctx context.Context, c *live, err error) error {
 	}
 	answered, said := answerIn(err)
 	switch {
+	case errors.Is(err, errUnread):
+		return errUnread
 	case said:
 		return refusal{answered.Code, cleanText(answered.Message, maxRefusal)}
 	case errors.Is(context.Cause(ctx), errPatience):

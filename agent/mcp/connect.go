@@ -58,7 +58,10 @@ func (l *link) open(ctx context.Context) (*live, error) {
 		}
 	})
 	defer stop()
-	c.session, err = l.client(c).Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: l.Protocol})
+	err = guarded(func() (err error) {
+		c.session, err = l.client(c).Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: l.Protocol})
+		return err
+	})
 	if err != nil {
 		if c.process != nil {
 			_ = c.process.Close()
@@ -72,7 +75,7 @@ func (l *link) open(ctx context.Context) (*live, error) {
 // client is the library's part for one connection. It offers servers answers of the person,
 // and nothing else: no roots, no model, and no place for their logs.
 func (l *link) client(c *live) *sdk.Client {
-	return sdk.NewClient(&sdk.Implementation{Name: "dragoman", Version: l.pool.o.Version}, &sdk.ClientOptions{
+	client := sdk.NewClient(&sdk.Implementation{Name: "dragoman", Version: l.pool.o.Version}, &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
 			Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
 		}},
@@ -81,6 +84,8 @@ func (l *link) client(c *live) *sdk.Client {
 		ProgressNotificationHandler: l.progressed,
 		ToolListChangedHandler:      l.listChanged(c),
 	})
+	client.AddReceivingMiddleware(l.careful)
+	return client
 }
 
 // transport starts the program, or prepares requests to the address.

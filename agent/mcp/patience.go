@@ -116,7 +116,7 @@ func (l *link) progressed(_ context.Context, r *sdk.ProgressNotificationClientRe
 // in a write to a program that reads nothing. Then the connection ends.
 func (l *link) within(ctx context.Context, c *live, f func(context.Context) error) error {
 	done := make(chan error, 1)
-	l.pool.wait.Go(func() { done <- f(ctx) })
+	l.pool.wait.Go(func() { done <- guarded(func() error { return f(ctx) }) })
 	select {
 	case err := <-done:
 		return err
