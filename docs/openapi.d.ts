@@ -1423,6 +1423,7 @@ export interface Operations {
       limit?: number;
       meta?: { [name: string]: string };
       mine?: boolean;
+      only?: string;
       pinned?: boolean;
       tag?: string;
       text?: string;

@@ -38,6 +38,9 @@ type ConversationQuery struct {
 	Mine bool `json:"mine,omitempty"`
 	// Pinned asks for all that the caller pinned, and for nothing else.
 	Pinned bool `json:"pinned,omitempty"`
+	// Only chooses a kind: unread, waiting (for an answer, or an answer was given up),
+	// private or groups. It asks for all of that kind, however old.
+	Only string `json:"only,omitempty"`
 	// After is the Next of the page before.
 	After string `json:"after,omitempty"`
 	// Limit is 1 to 200; left out: ten.
@@ -77,12 +80,16 @@ func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Conversati
 	if q.Pinned {
 		return s.pinned(ctx)
 	}
+	keeps, err := s.only(ctx, q.Only)
+	if err != nil {
+		return Page[Conversation]{}, err
+	}
 	if q.Mine || !caller(ctx).May(people.Read) {
 		like.Owners, err = s.Reads.Mine(ctx, caller(ctx))
 		if err != nil {
 			return Page[Conversation]{}, err
 		}
-		return s.findThose(ctx, like, func(k channels.Key) (bool, error) {
+		return s.findThose(ctx, like, keeps, func(k channels.Key) (bool, error) {
 			sight, err := s.sight(ctx, k)
 			return sight.Own, err
 		})
@@ -92,7 +99,10 @@ func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Conversati
 		if err != nil {
 			return Page[Conversation]{}, err
 		}
-		return s.findThose(ctx, like, func(k channels.Key) (bool, error) { return own[k].May || q.isByKey(k), nil })
+		return s.findThose(ctx, like, keeps, func(k channels.Key) (bool, error) { return own[k].May || q.isByKey(k), nil })
+	}
+	if q.Only != "" {
+		return s.findThose(ctx, like, keeps, func(channels.Key) (bool, error) { return true, nil })
 	}
 	found, err := s.Store.Find(ctx, like)
 	if err != nil {
@@ -104,13 +114,16 @@ func (s *server) find(ctx context.Context, q ConversationQuery) (Page[Conversati
 // errEnough ends [server.each].
 var errEnough = errors.New("api: enough")
 
-// findThose is a page of what like selects, without what keep refuses. It reads as far as
-// it takes to fill the page: a short page, or its Next, would tell of what is left out.
-func (s *server) findThose(ctx context.Context, like sessions.Query, keep func(channels.Key) (bool, error)) (Page[Conversation], error) {
+// findThose is a page of what like selects, without what may or keep refuses. It reads as far
+// as it takes to fill the page: a short page, or its Next, would tell of what is left out.
+func (s *server) findThose(ctx context.Context, like sessions.Query, keep keeper, may func(channels.Key) (bool, error)) (Page[Conversation], error) {
 	limit := like.Limit
 	var kept []sessions.Conversation
 	err := s.each(ctx, like, func(c sessions.Conversation) error {
-		keeps, err := keep(c.Key)
+		keeps, err := may(c.Key)
+		if err == nil && keeps && keep != nil {
+			keeps, err = keep(c)
+		}
 		if err == nil && keeps {
 			kept = append(kept, c)
 		}
