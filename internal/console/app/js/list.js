@@ -19,23 +19,34 @@ export const filters = {
   Groups: (c) => c.group,
 };
 
+// kinds are the filters, as the server knows them.
+/** @type {Record<string, string>} */
+const kinds = { Unread: "unread", Waiting: "waiting", Private: "private", Groups: "groups" };
+
+// choose filters the list: at once what is there, and then all that the server has.
+/** @param {string} filter */
+export function choose(filter) {
+  changeList({ filter });
+  return loadList();
+}
+
 // loadList reads the first page again. Rows of later pages that were loaded stay.
 export async function loadList() {
   const mine = ++asked;
-  const { words } = now().list;
+  const { words, filter } = now().list;
   changeList({ loading: true });
   try {
     const [page, pinned, hits] = await Promise.all([
-      get("conversations", { limit: pageSize, text: words }),
+      get("conversations", { limit: pageSize, text: words, only: kinds[filter] }),
       words ? { data: [] } : get("conversations", { pinned: true }),
       words ? get("search", { query: words, limit: pageSize }) : { data: [] },
     ]);
     if (mine !== asked) return;
     const rows = [...page.data, ...(await found(hits.data, page.data))];
     if (mine !== asked) return;
-    const { rows: before, next: nextBefore, words: wordsBefore } = now().list;
-    const keep = !words && wordsBefore === words && before.length > pageSize ? later(before, rows) : [];
-    changeList({ rows: [...rows, ...keep], pinned: pinned.data, next: keep.length ? nextBefore : page.next, loaded: true, loading: false, problem: undefined });
+    const { rows: before, next: nextBefore, words: wordsBefore, of } = now().list;
+    const keep = !words && wordsBefore === words && of === filter && before.length > pageSize ? later(before, rows) : [];
+    changeList({ rows: [...rows, ...keep], of: filter, pinned: pinned.data, next: keep.length ? nextBefore : page.next, loaded: true, loading: false, problem: undefined });
   } catch (problem) {
     if (mine === asked) changeList({ loading: false, loaded: true, problem: /** @type {Error} */ (problem) });
   }
@@ -77,11 +88,11 @@ async function found(hits, titled, limit = 20) {
 }
 
 export async function moreOfList() {
-  const { next, words, loading } = now().list;
+  const { next, words, loading, filter } = now().list;
   if (!next || loading) return;
   changeList({ loading: true });
   try {
-    const page = await get("conversations", { limit: pageSize, text: words, after: next });
+    const page = await get("conversations", { limit: pageSize, text: words, only: kinds[filter], after: next });
     const known = new Set(now().list.rows.map((c) => c.key));
     const rows = [...now().list.rows, ...page.data.filter((/** @type {import("./types.js").Row} */ c) => !known.has(c.key))];
     changeList({ rows, next: page.next, loading: false });

@@ -7,7 +7,7 @@ import { useEffect, useReducer, useRef } from "../vendor/preact.js";
 let state = {
   online: true,
   models: [],
-  list: { rows: [], pinned: [], filter: "All", words: "", loaded: false, loading: false },
+  list: { rows: [], pinned: [], filter: "All", of: "All", words: "", loaded: false, loading: false },
   talks: {},
   live: {},
   drafts: {},

@@ -79,6 +79,7 @@
  * @property {Row[]} pinned
  * @property {string} [next]
  * @property {string} filter
+ * @property {string} of the filter with which the rows were read
  * @property {string} words
  * @property {boolean} loaded
  * @property {boolean} loading

@@ -1,8 +1,8 @@
 // The list of conversations: search, filters, pinned ones first, fifty at a time.
 
 import { html } from "../../vendor/preact.js";
-import { changeList, now, useStore } from "../store.js";
-import { filters, loadList, moreOfList, searchList } from "../list.js";
+import { now, useStore } from "../store.js";
+import { choose, filters, loadList, moreOfList, searchList } from "../list.js";
 import { Bones } from "../parts/bones.js";
 import { Button } from "../parts/button.js";
 import { Empty } from "../parts/empty.js";
@@ -23,7 +23,7 @@ export function List({ current }) {
     <div class="tools">
       <${Search} label=${t("Search conversations")} id="search" value=${list.words} onInput=${(/** @type {any} */ e) => searchList(e.currentTarget.value)} />
       <div class="filters" role="group" aria-label=${t("Show")}>
-        ${Object.keys(filters).map((name) => html`<button type="button" class="chip" aria-pressed=${String(name === list.filter)} onClick=${() => changeList({ filter: name })}>${t(name)}</button>`)}
+        ${Object.keys(filters).map((name) => html`<button type="button" class="chip" aria-pressed=${String(name === list.filter)} onClick=${() => choose(name)}>${t(name)}</button>`)}
       </div>
     </div>
     <div class="rows" onScroll=${near}><${Rows} list=${withBeginning(list, open)} current=${current} /></div>
@@ -56,7 +56,8 @@ function Rows({ list, current }) {
   const pinned = new Set(list.pinned.map((c) => c.key));
   const first = list.words ? [] : list.pinned.filter(chosen);
   const rest = list.rows.filter((c) => (list.words || !pinned.has(c.key)) && chosen(c));
-  if (first.length + rest.length === 0 && !list.next) return html`<${Nothing} words=${list.words} asked=${Boolean(list.words) || list.filter !== "All"} />`;
+  if (first.length + rest.length === 0 && list.of !== list.filter && list.loading) return html`<${Bones} />`;
+  if (first.length + rest.length === 0 && !list.next) return html`<${Nothing} words=${list.words} filter=${list.filter} />`;
   return html`
     <${Part} title=${t("Pinned")} rows=${first} current=${current} words=${list.words} />
     <${Part} title=${list.words ? t("Found") : t("Recent")} rows=${rest} current=${current} words=${list.words} />
@@ -71,7 +72,11 @@ const Part = ({ title, rows, current, words }) => rows.length > 0 && html`<h2>${
 const Failed = ({ problem }) => html`<${Notice} of="bad"><b>${t("The list could not be loaded.")}</b> ${"status" in problem ? problem.message : t("Dragoman cannot be reached.")}
   <div class="actions"><${Button} onClick=${loadList}>${t("Retry")}<//></div><//>`;
 
-/** @param {{words: string, asked: boolean}} props */
-const Nothing = ({ words, asked }) => asked
-  ? html`<${Empty} icon="search" title=${t("Nothing found")}>${t("No conversation fits. Search also looks into the words of messages.")} ${words && may("read") && t("It does not look into the talks of others.")}<//>`
-  : html`<${Empty} icon="message-circle" title=${t("Nobody has written yet")} actions=${html`<a class="button primary" href="/talk/new">${t("Say hello")}</a>${now().me && may("operate") && html`<a class="button" href="/channels">${t("Add a channel")}</a>`}`}>${t("Conversations from every channel appear here, the newest first.")}<//>`;
+// Nothing says why there are no rows, and how to leave what hides them.
+/** @param {{words: string, filter: string}} props */
+function Nothing({ words, filter }) {
+  const all = filter !== "All" && html`<${Button} onClick=${() => choose("All")}>${t("Show all conversations")}<//>`;
+  if (words) return html`<${Empty} icon="search" title=${t("Nothing found")} actions=${all}>${t("No conversation fits. Search also looks into the words of messages.")} ${may("read") && t("It does not look into the talks of others.")}<//>`;
+  if (all) return html`<${Empty} icon="search" title=${t("Nothing under “{0}”", t(filter))} actions=${all}>${t("No conversation is of this kind now.")}<//>`;
+  return html`<${Empty} icon="message-circle" title=${t("Nobody has written yet")} actions=${html`<a class="button primary" href="/talk/new">${t("Say hello")}</a>${now().me && may("operate") && html`<a class="button" href="/channels">${t("Add a channel")}</a>`}`}>${t("Conversations from every channel appear here, the newest first.")}<//>`;
+}

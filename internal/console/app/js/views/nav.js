@@ -19,10 +19,10 @@ const mark = new URL("../../mark.svg", import.meta.url).pathname;
 export const waitsFor = (w) => (w ? w.items.filter((i) => !w.later.includes(i.id)).length : 0);
 
 // useUnread is how many conversations have something new. While the list shows what a search
-// found, the number is the one from before.
-function useUnread() {
+// or another filter found, the number is the one from before.
+export function useUnread() {
   const last = useRef(0);
-  const unread = useStore((s) => (s.list.words || s.list.loading ? undefined : s.list.rows.filter((c) => c.own && c.unread).length));
+  const unread = useStore((s) => (s.list.words || s.list.loading || !["All", "Unread"].includes(s.list.of) ? undefined : s.list.rows.filter((c) => c.own && c.unread).length));
   last.current = unread ?? last.current;
   return last.current;
 }

@@ -11,7 +11,7 @@ import { useStore } from "../store.js";
 import { styled } from "../styled.js";
 import { t } from "../text.js";
 import { Lazy } from "./lazy.js";
-import { Nav, waitsFor } from "./nav.js";
+import { Nav, useUnread, waitsFor } from "./nav.js";
 
 const commands = () => Promise.all([import("./commands.js"), styled("find")]).then(([module]) => module.Commands);
 const sheet = () => import("./keysheet.js").then((module) => module.Keys);
@@ -19,11 +19,10 @@ const sheet = () => import("./keysheet.js").then((module) => module.Keys);
 export function Shell() {
   const route = useRoute();
   const online = useStore((s) => s.online);
-  const unread = useStore((s) => s.list.rows.filter((c) => c.own && c.unread).length);
   const [keys, showKeys] = useState(false);
   const [menu, showMenu] = useState(false);
   useKeys(() => showKeys(true), () => showMenu(true));
-  const news = unread + useStore((s) => waitsFor(s.waiting));
+  const news = useUnread() + useStore((s) => waitsFor(s.waiting));
   useEffect(() => { document.title = news ? `(${news}) Dragoman` : "Dragoman"; }, [news]);
   useEffect(() => {
     if (document.activeElement === document.body || !document.activeElement) focusMain();

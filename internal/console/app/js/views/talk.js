@@ -19,7 +19,7 @@ const details = () => Promise.all([import("./details.js"), styled("details")]).t
 /** @param {{route: import("../router.js").Route}} props */
 export function Talk({ route }) {
   useEffect(() => { loadList(); }, []);
-  const nobody = useStore((s) => s.list.loaded && !s.list.problem && !s.list.rows.length && !s.list.words && !s.skipped && s.me !== undefined);
+  const nobody = useStore((s) => s.list.loaded && !s.list.problem && !s.list.rows.length && !s.list.words && s.list.of === "All" && !s.skipped && s.me !== undefined);
   if (nobody && !route.key && may("read") && !kept("first")) return html`<${Lazily} load=${first} props=${{}} meanwhile=${html`<main class="view" id="main" tabindex="-1" aria-busy="true" />`} />`;
   const classes = ["talk", route.key && "open", route.details && "withdetails"].filter(Boolean).join(" ");
   const alone = route.details && matchMedia("(max-width: 79.99rem)").matches; // then the details take the place of the conversation
