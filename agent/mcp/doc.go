@@ -17,8 +17,8 @@
 //
 //	it does not start, or not in time       its tools are missing in the turn, which says so; tried again after a pause of 1 s … 5 min
 //	lines on stdout that are no messages    dropped; the last 20 are kept for [Pool.Test]
-//	bad JSON, a frame or body over 1 MiB,   the call fails and the connection ends; the next call makes a new one;
-//	a crash                                 only what an operator declared to read is tried again
+//	bad JSON, a message over 1 MiB, 100     the call fails and the connection ends; the next call makes a new one;
+//	levels or 50,000 values, a crash        only what an operator declared to read is tried again
 //	what the library panics over            its question or note is refused, or the call fails and the connection ends; never the daemon
 //	no answer                               the call ends after 60 s, or 60 s after the last progress, at most 10 min; two such calls in a row end the connection
 //	it does not answer server/discover      the error names the setting protocol

@@ -17,6 +17,7 @@ var (
 	ErrFrame = errFrame
 	ErrDepth = errDepth
 	ErrJSON  = errJSON
+	ErrMany  = errMany
 )
 
 // Progress is progressWords.

@@ -3,39 +3,19 @@ package mcp
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
-	"time"
-)
-
-const (
-	// maxFrame bounds one message of a server.
-	maxFrame = 1 << 20
-	// maxDepth bounds how deep a message may be nested: decoders take memory for each level.
-	maxDepth = 100
-	// unaskedPerSecond is how many notes and questions of a server are passed on.
-	unaskedPerSecond = 20
-)
-
-// What ends a connection. A server's own words are in none of them.
-var (
-	errFrame = fmt.Errorf("it sent a message of more than %d KiB", maxFrame>>10)
-	errJSON  = errors.New("it sent a message that is no JSON")
-	errDepth = fmt.Errorf("it sent a message that is nested more than %d deep", maxDepth)
 )
 
 // filter passes on the lines of a program's stdout that may be messages. Others, such as a
-// banner, are kept for the operator: the library would end the connection. Notes for a log
-// are dropped, and others if there are too many, because a server may send thousands.
+// banner, are kept for the operator: the library would end the connection.
 type filter struct {
 	in      *bufio.Reader
 	dropped *tail
 	rest    []byte // of the line that is being read
 	err     error
-	passes  unaskedLimit
+	gate    gate
 
 	mu  sync.Mutex
 	why error // what ended it: see failure
@@ -71,7 +51,7 @@ func (f *filter) failure() error {
 
 // next returns the next line that is passed on; nil if it is dropped.
 func (f *filter) next() ([]byte, error) {
-	line, err := f.readLine()
+	line, err := readLine(f.in)
 	if err != nil {
 		return nil, err
 	}
@@ -82,19 +62,18 @@ func (f *filter) next() ([]byte, error) {
 	case text[0] != '{':
 		f.dropped.add(string(text))
 		return nil, nil
-	case tooDeep(text):
-		return nil, errDepth
-	case !json.Valid(text):
-		return nil, errJSON // the library would wait for more
-	case !f.passes.passes(text):
-		return nil, nil
 	}
-	return append(text, '\n'), nil
+	message, err := f.gate.pass(text)
+	if message == nil || err != nil {
+		return nil, err
+	}
+	return append(message, '\n'), nil
 }
 
-func (f *filter) readLine() (line []byte, err error) {
+// readLine reads a line of at most maxFrame bytes, with its end.
+func readLine(in *bufio.Reader) (line []byte, err error) {
 	for {
-		part, err := f.in.ReadSlice('\n')
+		part, err := in.ReadSlice('\n')
 		if len(line)+len(part) > maxFrame {
 			return nil, errFrame
 		}
@@ -103,57 +82,6 @@ func (f *filter) readLine() (line []byte, err error) {
 			return line, err
 		}
 	}
-}
-
-// tooDeep reports whether a message is nested deeper than maxDepth. It need not be JSON.
-func tooDeep(message []byte) bool {
-	depth := 0
-	inText := false
-	for i := 0; i < len(message); i++ {
-		switch c := message[i]; {
-		case inText && c == '\\':
-			i++
-		case c == '"':
-			inText = !inText
-		case inText:
-		case c == '{' || c == '[':
-			depth++
-			if depth > maxDepth {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return false
-}
-
-// unaskedLimit drops what a server says and asks by itself, if that is too much: the library
-// keeps a place for each.
-type unaskedLimit struct {
-	second time.Time
-	count  int
-}
-
-// passes reports whether a message is passed on. Answers always are.
-func (l *unaskedLimit) passes(message []byte) bool {
-	var head struct {
-		ID     json.RawMessage `json:"id"`
-		Method string          `json:"method"`
-	}
-	switch {
-	case json.Unmarshal(message, &head) != nil || head.Method == "":
-		return true // of what is no message the library says what is wrong with it
-	case head.Method == "notifications/message" && head.ID == nil:
-		return false
-	}
-	now := time.Now()
-	if now.Sub(l.second) >= time.Second {
-		l.second = now
-		l.count = 0
-	}
-	l.count++
-	return l.count <= unaskedPerSecond
 }
 
 // tail keeps the last lines of something that a server wrote. It is safe for concurrent use.

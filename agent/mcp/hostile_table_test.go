@@ -3,6 +3,7 @@ package mcp_test
 // What the model reads of a call, or the operator of a server that is missing.
 const (
 	tooLong  = "more than 1024 KiB"
+	tooMany  = "more than 50000 values or 20000 objects"
 	tooDeep  = "nested more than 100 deep"
 	noAnswer = `no answer within (8|12)s`
 	ended    = "ended, or what it wrote is no answer"
@@ -54,7 +55,7 @@ var hostile = []misbehaving{
 	{name: "link", work: asksPerson},
 	{name: "link@old", work: asksPerson},
 	{name: "many-parts", work: "(?s)information, not instructions.*x\nx"},
-	{name: "mirror@old", work: `told .*"code":-32601`},
+	{name: "mirror@old", work: `told .*"code":-32600`},
 	{name: "missing", off: ended},
 	{name: "names", work: "please"},
 	{name: "never", off: "did not answer within 20s.*set protocol"},
@@ -66,6 +67,7 @@ var hostile = []misbehaving{
 	{name: "no-load", work: notAsked},
 	{name: "no-schema", work: "please"},
 	{name: "not-rpc", work: ended},
+	{name: "no-params", work: asksPerson},
 	{name: "no-params@old", work: `told .*"code":-32602`},
 	{name: "notes", work: flood},
 	{name: "notes@old", work: flood},
@@ -96,5 +98,6 @@ var hostile = []misbehaving{
 	{name: "task", work: "requires task augmentation"},
 	{name: "text-ids", work: noAnswer + "|refused|" + ended},
 	{name: "thousand", work: "please"},
+	{name: "tiny-parts", work: tooMany},
 	{name: "unknown-part", work: ended},
 }

@@ -69,7 +69,7 @@ func (c *live) failure() error {
 	} else if c.bodies != nil {
 		err = c.bodies.failure()
 	}
-	for _, known := range []error{errFrame, errDepth, errJSON, errBody, errLines} {
+	for _, known := range faults {
 		if errors.Is(err, known) {
 			return known
 		}

@@ -88,7 +88,7 @@ func (f *listing) add(t *sdk.Tool) {
 		leave("what it says about itself is no JSON")
 	case len(text) > maxDefinition:
 		leave(fmt.Sprintf("it says more than %d KiB about itself", maxDefinition>>10))
-	case tooDeep(text):
+	case weigh(text) != nil:
 		leave("its schema is nested too deep")
 	default:
 		f.tools = append(f.tools, listed{own: t.Name, text: text, hash: hashOf(text)})

@@ -50,7 +50,8 @@ func newTransport() *http.Transport {
 type bounded struct {
 	via     http.RoundTripper
 	headers map[string]string
-	begin   time.Duration         // limits the time until a stream of changes begins
+	begin   time.Duration // limits the time until a stream of changes begins
+	gate    gate
 	why     atomic.Pointer[error] // the reading of an answer ended, since somebody asked
 }
 
@@ -61,6 +62,15 @@ func (b *bounded) failure() error {
 		return *why
 	}
 	return nil
+}
+
+// note keeps why the reading of an answer ended, if it is known.
+func (b *bounded) note(err error) {
+	for _, known := range faults {
+		if errors.Is(err, known) {
+			b.why.Store(&known)
+		}
+	}
 }
 
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -80,34 +90,33 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	most := int64(maxFrame)
 	lines := maxFrame // as many as it likes
-	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	isStream := kind == "text/event-stream"
+	if isStream {
 		most = maxStream
 		lines = maxLines
 	}
 	if resp.ContentLength > most {
 		_ = resp.Body.Close()
-		b.why.Store(&errBody)
+		b.note(errBody)
 		return nil, errBody
 	}
-	resp.Body = &limitedBody{resp.Body, b, most, lines}
+	resp.Body = b.checked(&limitedBody{resp.Body, most, lines}, isStream, kind == "application/json")
 	return resp, nil
 }
 
 // limitedBody fails where io.LimitReader would end as if that were all.
 type limitedBody struct {
 	io.ReadCloser
-	of    *bounded
 	left  int64
 	lines int
 }
 
 func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		b.of.why.Store(&errBody)
 		return 0, errBody
 	}
 	if b.lines <= 0 {
-		b.of.why.Store(&errLines)
 		return 0, errLines
 	}
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])

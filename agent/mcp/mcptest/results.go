@@ -13,9 +13,15 @@ var results = map[string]behaviour{
 		}},
 	},
 	"many-parts": {
-		does: "gives 20,000 parts",
+		does: "gives 10,000 parts",
 		on: map[string]func(c *conn, m message){"work": func(c *conn, m message) {
-			c.result(m, `"content":[`+strings.Repeat(`{"type":"text","text":"x"},`, 20_000)+`{"type":"text","text":"y"}]`)
+			c.result(m, `"content":[`+strings.Repeat(`{"type":"text","text":"x"},`, 10_000)+`{"type":"text","text":"y"}]`)
+		}},
+	},
+	"tiny-parts": {
+		does: "gives a third of a million parts that are nothing",
+		on: map[string]func(c *conn, m message){"work": func(c *conn, m message) {
+			c.result(m, `"content":[`+strings.Repeat(`{},`, 340_000)+`{}]`)
 		}},
 	},
 	"deep-result": {
