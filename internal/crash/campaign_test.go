@@ -215,8 +215,7 @@ func reply(x *agenttest.Exchange) {
 		return
 	}
 	first := strconv.Itoa(asked[0])
-	last := x.Request.Messages[len(x.Request.Messages)-1]
-	if asked[0]%3 == 0 && last.Role != "tool" && x.Request.HasTool("write_file") {
+	if callsTools(x.Request) {
 		x.Tools(
 			agenttest.ToolDelta{Index: agenttest.At(0), ID: "a" + first, Name: "time", Arguments: "{}"},
 			agenttest.ToolDelta{Index: agenttest.At(1), ID: "b" + first, Name: "write_file", Arguments: `{"path":"n.txt","content":"#` + first + `"}`},
@@ -234,6 +233,13 @@ func reply(x *agenttest.Exchange) {
 		x.Text(text)
 	}
 	x.End("stop")
+}
+
+// callsTools reports whether the model calls tools when it gets r.
+func callsTools(r *agenttest.Request) bool {
+	asked := asks(r)
+	last := r.Messages[len(r.Messages)-1]
+	return len(asked) > 0 && asked[0]%3 == 0 && last.Role != "tool" && r.HasTool("write_file")
 }
 
 // answerTo is the whole answer to messages.

@@ -182,18 +182,16 @@ func droppedBy(rows []row, all []request, deaths []time.Time) (ended map[int]boo
 		if !strings.Contains(s.whole, toldRenewed) {
 			flaws = append(flaws, fmt.Sprintf("the /new %d has no reply", s.seq))
 		}
-		var begun, dropped []int
-		if strings.Contains(s.whole, toldPartial) {
-			begun = lastAsked(rows, since(all, deaths, s.at)).marks
-		}
+		var dropped []int
 		for _, r := range rows[:i] {
-			if r.mark <= 0 || r.state != rules.InClosed || r.why != byNew || ended[r.mark] {
-				continue
-			}
-			ended[r.mark] = true
-			if !slices.Contains(begun, r.mark) {
+			if r.mark > 0 && r.state == rules.InClosed && r.why == byNew && !ended[r.mark] {
+				ended[r.mark] = true
 				dropped = append(dropped, r.mark)
 			}
+		}
+		if strings.Contains(s.whole, toldPartial) {
+			begun := lastAsked(dropped, since(all, deaths, s.at)).marks
+			dropped = slices.DeleteFunc(dropped, func(n int) bool { return slices.Contains(begun, n) })
 		}
 		if n := unsaid(s.whole, dropped); n > 0 {
 			flaws = append(flaws, fmt.Sprintf("the /new %d dropped %v, and did not say so of %d", s.seq, dropped, n))

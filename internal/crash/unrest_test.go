@@ -58,7 +58,7 @@ type unrest struct {
 func (u *unrest) reply(x *agenttest.Exchange) {
 	u.mu.Lock()
 	away := u.down.Load()
-	u.asked = append(u.asked, request{at: time.Now(), marks: asks(x.Request), failed: away})
+	u.asked = append(u.asked, request{at: time.Now(), marks: asks(x.Request), again: away || callsTools(x.Request)})
 	u.mu.Unlock()
 	if away {
 		x.Status(http.StatusServiceUnavailable, nil, `{"error":{"message":"overloaded"}}`)

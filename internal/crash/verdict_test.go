@@ -51,7 +51,7 @@ func (c *campaign) verdict() verdict {
 		seen := v.chat(chat, sent, shown, c.stored[chat])
 		v.flaws = append(v.flaws, outcomes(sent, rows[chat], seen, c.talk.revoked, c.asked, c.deaths)...)
 		if len(v.twice)+len(v.disordered)+len(v.flaws) > before {
-			asked := slices.DeleteFunc(slices.Clone(c.asked), func(q request) bool { return !q.about(rows[chat]) })
+			asked := slices.DeleteFunc(slices.Clone(c.asked), func(q request) bool { return !q.about(sent) })
 			c.t.Logf("chat %d said (0 is /stop) %v\nwas told %q\nand has %v\nthe model was asked %v\nthe daemon died %v", chat, sent, shown, rows[chat], asked, c.deaths)
 		}
 	}
