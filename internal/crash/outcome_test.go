@@ -22,10 +22,12 @@ type row struct {
 	id    string // the message's
 	mark  int    // stopped: a /stop
 	state string
-	why   string    // of a closed one: by which command
-	at    time.Time // accepted
-	reply string    // to a /stop, without the messages that it names
-	whole string    // to a /stop or /new
+	// edited: its author changed it while it waited, or was in a turn, which then begins anew.
+	edited bool
+	why    string    // of a closed one: by which command
+	at     time.Time // accepted
+	reply  string    // to a /stop, without the messages that it names
+	whole  string    // to a /stop or /new
 }
 
 // byNew is why a row is closed of which a /new was the end.
@@ -84,7 +86,7 @@ func (c *campaign) rows() (all [chats][]row) {
 			if !known || !said {
 				c.t.Errorf("the store has %+v, which nobody said", in)
 			}
-			all[chat] = append(all[chat], row{seq: r.Inbox.Seq, id: in.MessageID, mark: mark, state: r.Inbox.State, why: r.Inbox.Why, at: r.Inbox.Accepted})
+			all[chat] = append(all[chat], row{seq: r.Inbox.Seq, id: in.MessageID, mark: mark, state: r.Inbox.State, edited: r.Inbox.Rev > 0, why: r.Inbox.Why, at: r.Inbox.Accepted})
 		}
 		return nil
 	})
@@ -152,10 +154,15 @@ func wasAnswered(list []row, mark int) bool {
 	return slices.ContainsFunc(list, func(r row) bool { return r.mark == mark && r.state == rules.InDone })
 }
 
+func wasEdited(list []row, marks []int) bool {
+	return slices.ContainsFunc(list, func(r row) bool { return r.edited && slices.Contains(marks, r.mark) })
+}
+
 // stoppedBy are the messages that the /stops among rows may have ended: of each
 // those of one turn, which is what the model was asked last about them. A turn that had not
 // asked it yet has what waited in a row, and so has one that is about to ask again, after a
-// request that failed or calls of tools; so has a reply that says so, all of it.
+// request that failed, calls of tools or a change of what it asked; so has a reply that says
+// so, all of it.
 // A turn dies with its daemon: its successor has asked nothing yet.
 func stoppedBy(rows []row, all []request, deaths []time.Time) map[int]bool {
 	ended := make(map[int]bool)
@@ -175,7 +182,7 @@ func stoppedBy(rows []row, all []request, deaths []time.Time) map[int]bool {
 		last := lastAsked(open, asked)
 		running := last.marks
 		began := len(running) > 0
-		again := last.again || began && moodOver(running) != nil
+		again := last.again || began && moodOver(running) != nil || wasEdited(rows, running)
 		for _, n := range open {
 			known := slices.ContainsFunc(asked, func(q request) bool { return slices.Contains(q.marks, n) })
 			switch {
@@ -249,6 +256,7 @@ func TestOutcomesFindFlaws(t *testing.T) {
 		{"a stop ends a turn", []row{said(1, closed), stop(3, "Stopped."), said(2, done)}, []request{ask(1, 1), ask(4, 1, 2)}, []int{1, 2}, ""},
 		{"a stop ends a turn that was to ask again", []row{said(19, closed), said(20, closed), stop(3, toldStopped)}, []request{ask(1, 19)}, nil, ""},
 		{"a stop ends a turn that was to ask again after tools", []row{said(1, closed), said(2, closed), stop(3, toldStopped)}, []request{{at: at(1), marks: []int{1}, again: true}}, nil, ""},
+		{"a stop ends a turn that was to ask again after a change", []row{{mark: 1, state: closed, edited: true}, said(2, closed), stop(3, toldStopped)}, []request{ask(1, 1)}, nil, ""},
 		{"a stop ends a turn, and the model hears of the one before", []row{said(1, done), said(2, closed), said(4, closed), stop(5, toldStopped)}, []request{ask(2, 2, 4), ask(3, 1)}, []int{1}, ""},
 		{"a stop ends a turn of two", []row{said(1, closed), said(2, closed), stop(3, partial)}, []request{ask(1, 1, 2)}, nil, ""},
 		{"a stop ends what waits behind the turn", []row{said(1, closed), said(2, closed), stop(3, partial)}, []request{ask(1, 1)}, nil, "#2 was dropped, and no /stop was for it"},
