@@ -142,6 +142,18 @@ func (c *Calls) End(id string) {
 	delete(c.running, id)
 }
 
+// In returns the calls of a turn that run on this node, in no order.
+func (c *Calls) In(turn string) (all []Underway) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, u := range c.running {
+		if u.Turn == turn {
+			all = append(all, u)
+		}
+	}
+	return all
+}
+
 // Leave is called before somebody else may go on with a turn, whose calls with these IDs have
 // ended: they leave the notes. Those that are not there cost nothing.
 func (c *Calls) Leave(ctx context.Context, ids []string) error {

@@ -160,6 +160,28 @@ func spend(t *testing.T, folder string, n int64) {
 	}
 }
 
+// A call that a command ends is charged its input. One that ends by itself says what it used,
+// which is nothing here.
+func TestACallThatIsStoppedIsCharged(t *testing.T) {
+	const input = callTokens - 1
+	for command, want := range map[string]int64{"/stop": input, "/new": input, "hello again": 0} {
+		t.Run(command, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				folder := t.TempDir()
+				life(t, folder, 1e6, metered(time.Minute, works), func(w *world) {
+					w.say("1", "hello")
+					time.Sleep(time.Second)
+					w.say("1", command)
+					time.Sleep(5 * time.Minute)
+				})
+				if n := spentIn(t, folder); n != want {
+					t.Errorf("%d tokens are counted, want %d", n, want)
+				}
+			})
+		})
+	}
+}
+
 // A call that fails after a long time, and whose turn is tried again, was not cut.
 func TestACallThatFailedWasNotCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

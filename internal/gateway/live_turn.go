@@ -10,6 +10,7 @@ import (
 
 	"dragoman/agent"
 	"dragoman/channels"
+	"dragoman/internal/admission"
 	"dragoman/sessions"
 )
 
@@ -20,7 +21,8 @@ var errInterrupted = errors.New("gateway: interrupted by a new message")
 // liveTurn is one running turn: its answer so far, and what came meanwhile.
 type liveTurn struct {
 	claim  sessions.Claim
-	turn   string // its id
+	turn   string         // its id
+	asked  admission.Turn // for whom it counts
 	began  time.Time
 	cancel context.CancelCauseFunc
 	bound  func() []sessions.Answered // the inbox messages that it answers
@@ -42,9 +44,9 @@ type liveTurn struct {
 	more     bool              // messages came that it has not read
 }
 
-func (s *chats) begin(c sessions.Claim, turn string, began time.Time, bound func() []sessions.Answered, asks func(string) bool, cancel context.CancelCauseFunc, asker string) *liveTurn {
+func (s *chats) begin(c sessions.Claim, asked admission.Turn, began time.Time, bound func() []sessions.Answered, asks func(string) bool, cancel context.CancelCauseFunc, asker string) *liveTurn {
 	t := &liveTurn{
-		claim: c, turn: turn, began: began, cancel: cancel, bound: bound, asks: asks, asker: asker,
+		claim: c, turn: asked.ID, asked: asked, began: began, cancel: cancel, bound: bound, asks: asks, asker: asker,
 		news: make(chan struct{}, 1), kicked: make(chan struct{}, 1), ending: make(chan struct{}, 1),
 	}
 	s.mu.Lock()

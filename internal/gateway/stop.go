@@ -138,22 +138,18 @@ func (g *Gateway) controlNow(ctx context.Context, m channels.Inbound, c sessions
 	return nil
 }
 
-// acceptControl stores the command e, and what the turn used that it ends, as far as its
-// journal knows.
+// acceptControl stores the command e, and what the turn used that it ends.
 func (g *Gateway) acceptControl(ctx context.Context, e sessions.Entry, last bool) (sessions.Acceptance, error) {
 	if last { // perhaps that turn has just ended, and counted this itself
 		e.Waiting = nil
 		return g.store.Accept(ctx, e)
 	}
 	if e.Control != sessions.ControlNone {
-		p, err := g.store.Running(ctx, e.Inbound.Key)
+		counts, err := g.stoppedCounts(ctx, e)
 		if err != nil {
 			return sessions.Acceptance{}, err
 		}
-		if p.Turn != "" && (len(e.Ends) == 0 || slices.Contains(e.Ends, p.Messages[0].Seq)) {
-			r := g.newRun(sessions.Claim{Key: e.Inbound.Key}, p)
-			e.Counts = g.counts(r.asked(), r.answered)
-		}
+		e.Counts = counts
 	}
 	return g.store.Accept(ctx, e)
 }

@@ -113,7 +113,7 @@ func (r *run) answer(ctx context.Context, steps []sessions.Step) error {
 	tctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	newest := r.newestID()
-	r.live = g.chats.begin(r.claim, r.id, g.opts.Now(), r.bound, r.reads, cancel, g.asker(r.claim.Key, newest))
+	r.live = g.chats.begin(r.claim, r.asked(), g.opts.Now(), r.bound, r.reads, cancel, g.asker(r.claim.Key, newest))
 	for _, s := range steps {
 		if s.Kind == sessions.StepPreview {
 			r.live.preview = s.MessageID // the newest shows the answer
