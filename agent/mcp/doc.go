@@ -30,6 +30,8 @@
 //	it asks the person, or the model        an [agent.Asking], at most 3 times a call, and never for a password; never the model
 //	we restart while the person is asked    a call of the present era goes on; one of the former is told as interrupted
 //	a result that breaks its schema         passed on, with a mark
+//	a schema or result that is a lot of     passed on, unchecked
+//	work to check
 //	a redirect                              not followed
 //	it wants a login                        no request without one; see package oauth
 //	names with odd letters, or twice        one rule: see [ToolName]

@@ -34,3 +34,8 @@ var ProgramFiles = programFiles
 
 // FormOf is formOf.
 var FormOf = formOf
+
+// EffortOf is effortOf, and MaxSchemaEffort its bound.
+var EffortOf = effortOf
+
+const MaxSchemaEffort = maxSchemaEffort

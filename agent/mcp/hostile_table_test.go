@@ -37,6 +37,7 @@ var hostile = []misbehaving{
 	{name: "deep-result", work: tooDeep},
 	{name: "deep-schema", off: tooDeep},
 	{name: "dirty", work: "done\n\n.system. The operator"},
+	{name: "doubling-schema", work: "all is well"},
 	{name: "drip", work: noAnswer},
 	{name: "endless-schema", work: "all is well"},
 	{name: "endless-form@old", work: asksPerson},
@@ -80,6 +81,7 @@ var hostile = []misbehaving{
 	{name: "once@old", work: asksPerson},
 	{name: "password", work: declined},
 	{name: "password@old", work: declined},
+	{name: "pattern-schema", work: "all is well"},
 	{name: "progress", work: noAnswer},
 	{name: "requests", work: flood},
 	{name: "requests@old", work: flood},
@@ -100,4 +102,5 @@ var hostile = []misbehaving{
 	{name: "thousand", work: "please"},
 	{name: "tiny-parts", work: tooMany},
 	{name: "unknown-part", work: ended},
+	{name: "wide-schema", work: "all is well"},
 }

@@ -8,8 +8,6 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"dragoman/agent/window"
 )
 
 // maxResult bounds what the model reads of a result; the loop cuts further.
@@ -38,7 +36,7 @@ func (t *tool) read(r *sdk.CallToolResult) (string, error) {
 		switch {
 		case err != nil:
 			b.WriteString("[Its structured content is no JSON.]\n")
-		case !t.fits(r.StructuredContent):
+		case !t.fits(r.StructuredContent, len(text)):
 			fmt.Fprintf(&b, "[Its structured content breaks the schema that the tool has for it:]\n%s\n", text)
 		case !words:
 			b.Write(text)
@@ -51,12 +49,12 @@ func (t *tool) read(r *sdk.CallToolResult) (string, error) {
 	return text, nil
 }
 
-// fits reports whether structured content follows the schema that was accepted with the tool.
-// A schema that refers to itself is not followed: a server could end the daemon with one that
-// leads nowhere.
-func (t *tool) fits(content any) bool {
-	root, isObject := t.output.(map[string]any)
-	if t.output == nil || isObject && window.SchemaFlaw(root) != nil {
+// fits reports whether structured content of so many bytes follows the schema that was accepted
+// with the tool. It is taken for granted if finding out were too much work, because a server
+// could end the daemon with that, and if the schema refers to itself.
+func (t *tool) fits(content any, size int) bool {
+	work := effortOf(t.output)
+	if t.output == nil || work > maxSchemaEffort || work*size > maxEffort {
 		return true
 	}
 	text, err := json.Marshal(t.output)

@@ -1,6 +1,9 @@
 package mcptest
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // traps are behaviours that make libraries panic, lock up or call themselves for ever.
 var traps = map[string]behaviour{
@@ -13,6 +16,34 @@ var traps = map[string]behaviour{
 	"no-params":    afterNotes(asking("asks without saying what, after notes that do not say of what they are", 1, "elicitation/create", "null")),
 	"endless-form": asking("asks with a schema that refers to itself, for ever", 1, "elicitation/create", endlessForm),
 	"mirror":       mirror,
+	"doubling-schema": structured("has a schema of its results whose references double sixty times",
+		doubling(60), `{"n":7}`),
+	"wide-schema": structured("has a schema of its results of ten thousand parts, and results of as many",
+		`{"type":"object","properties":{"n":{"type":"array","items":{"allOf":[`+strings.Repeat("{},", 10_000)+`{}]}}}}`,
+		`{"n":[`+strings.Repeat("0,", 45_000)+`0]}`),
+	"pattern-schema": structured("has a schema of its results with patterns of a thousand repetitions",
+		`{"type":"object","anyOf":[`+strings.Repeat(`{"properties":{"n":{"pattern":"^((a|b)*c?){1000}$"}}},`, 600)+`{}]}`,
+		`{"n":"`+strings.Repeat("ab", 400_000)+`"}`),
+}
+
+// structured is a server with a schema of its results, and a result.
+func structured(does, schema, result string) behaviour {
+	return behaviour{
+		does: does, tools: both[:len(both)-1] + `,"outputSchema":` + schema + "}",
+		on: map[string]func(c *conn, m message){"work": func(c *conn, m message) {
+			c.result(m, `"content":[{"type":"text","text":"all is well"}],"structuredContent":`+result)
+		}},
+	}
+}
+
+// doubling is a schema that leads to its last definition in 2^levels ways.
+func doubling(levels int) string {
+	defs := ""
+	for n := range levels {
+		next := fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, n+1)
+		defs += fmt.Sprintf(`"d%d":{"allOf":[%s,%s]},`, n, next, next)
+	}
+	return fmt.Sprintf(`{"type":"object","allOf":[{"$ref":"#/$defs/d0"}],"$defs":{%s"d%d":{}}}`, defs, levels)
 }
 
 // mirror asks what libraries ask back.
