@@ -67,6 +67,7 @@ func (l *link) calm() {
 func (l *link) fresh(ctx context.Context) (*listing, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.pool.o.Start)
 	defer cancel()
+	defer context.AfterFunc(l.pool.ctx, cancel)()
 	c, err := l.open(ctx)
 	if err != nil {
 		return nil, err

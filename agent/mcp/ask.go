@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -90,6 +91,7 @@ type underway struct {
 	cancel context.CancelCauseFunc
 	asked  chan agent.Form        // capacity 1: one question at a time
 	answer chan *sdk.ElicitResult // capacity 1
+	over   chan struct{}          // closed when the server has answered, or never will; the link's mu guards it
 	done   chan struct{}          // closed after r and err are set
 	token  string                 // of its progress; the link's mu guards it
 	count  int                    // of its questions; the link's mu guards it
@@ -167,6 +169,7 @@ func (t *tool) nextRound(ctx context.Context, r *sdk.CallToolResult, q query, w 
 func (l *link) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	f, why := formOf(l.Name, r.Params)
 	u, token, count := l.asker()
+	over := l.overOf(u)
 	switch {
 	case u == nil:
 		why = cmp.Or(why, "several calls were running, and it did not say for which it asked")
@@ -193,7 +196,7 @@ func (l *link) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitRes
 	select {
 	case a := <-u.answer:
 		return a, nil
-	case <-u.done:
+	case <-over: // the connection may not end before this returns
 	case <-ctx.Done():
 	case <-time.After(askFor):
 	}
@@ -214,6 +217,16 @@ func (l *link) asker() (u *underway, token string, count int) {
 	return u, u.token, u.count
 }
 
+// overOf is closed when what runs of u has ended; nil of no call.
+func (l *link) overOf(u *underway) <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if u == nil {
+		return nil
+	}
+	return u.over
+}
+
 // runs notes that a call has a connection, until ended is called.
 func (l *link) runs(u *underway, token string) (ended func()) {
 	l.mu.Lock()
@@ -223,11 +236,14 @@ func (l *link) runs(u *underway, token string) (ended func()) {
 	}
 	l.under[u] = true
 	u.token = token
-	return func() {
+	over := make(chan struct{})
+	u.over = over
+	return sync.OnceFunc(func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		delete(l.under, u)
-	}
+		close(over)
+	})
 }
 
 // refused logs why a person was not asked. The server reads that they declined.

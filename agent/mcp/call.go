@@ -44,12 +44,14 @@ func (l *link) call(ctx context.Context, t pin, q query) (*sdk.CallToolResult, e
 	params.SetProgressToken(token)
 	pctx, stop := l.patient(ctx, token, q.show)
 	defer stop()
-	defer l.runs(q.under, token)()
+	ended := l.runs(q.under, token)
+	defer ended()
 	var r *sdk.CallToolResult
 	err = l.within(pctx, c, func(ctx context.Context) (err error) {
 		r, err = c.session.CallTool(ctx, params)
 		return err
 	})
+	ended()
 	if err == nil {
 		l.worked()
 		return r, nil

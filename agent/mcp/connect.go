@@ -51,21 +51,15 @@ func (l *link) open(ctx context.Context) (*live, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whatever the library waits for, it ends with the program.
-	stop := context.AfterFunc(ctx, func() {
-		if c.process != nil {
-			_ = c.process.Close()
-		}
-	})
+	// Whatever the library waits for, it ends with that.
+	stop := context.AfterFunc(ctx, c.cut)
 	defer stop()
 	err = guarded(func() (err error) {
 		c.session, err = l.client(c).Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: l.Protocol})
 		return err
 	})
 	if err != nil {
-		if c.process != nil {
-			_ = c.process.Close()
-		}
+		c.cut()
 		return nil, l.whyNot(ctx, c, err, status)
 	}
 	l.pool.wait.Go(func() { l.watch(c) })

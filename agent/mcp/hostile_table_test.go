@@ -50,6 +50,7 @@ var hostile = []misbehaving{
 	{name: "ids", work: "refused|done"},
 	{name: "ids@old", work: "refused|done"},
 	{name: "instructions", work: "please"},
+	{name: "leaves@old", work: asksPerson + "|" + ended},
 	{name: "leak", work: "HOME="},
 	{name: "lies", work: "please"},
 	{name: "line", work: tooLong},

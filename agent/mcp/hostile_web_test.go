@@ -39,6 +39,7 @@ const nothing = "no connection to it, or what it sent is no answer"
 
 // hostileWeb is what comes of the behaviours over HTTP.
 var hostileWeb = []misbehaving{
+	{name: "web-clings", work: "done"},
 	{name: "web-comments", off: "did not answer"},
 	{name: "web-cut", off: nothing},
 	{name: "web-event", off: tooLong},
@@ -59,6 +60,7 @@ var hostileWeb = []misbehaving{
 	{name: "drip", work: noAnswer},
 	{name: "hang", work: noAnswer},
 	{name: "ids", work: "."},
+	{name: "leaves@old", work: asksPerson + "|" + nothing},
 	{name: "line", work: "."},
 	{name: "no-params", work: asksPerson},
 	{name: "notes", work: "too many events"},

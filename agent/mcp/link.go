@@ -77,13 +77,42 @@ func (c *live) failure() error {
 	return nil
 }
 
-// shut ends the connection. It returns when nothing of it runs.
+// endTime bounds the end of everything that has to do with servers: of a connection it is half
+// of that.
+const endTime = 10 * time.Second
+
+// shut ends the connection. It returns when nothing of it runs, or after endTime/2, because the
+// library waits for what it has begun.
 func (c *live) shut() {
-	if c.process != nil {
-		_ = c.process.Close() // the session ends with it
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if c.process != nil {
+			_ = c.process.Close() // the session ends with it
+		}
+		_ = c.session.Close()
+		<-c.ended
+	}()
+	select {
+	case <-ended:
+		return
+	case <-time.After(endTime / 4):
 	}
-	_ = c.session.Close()
-	<-c.ended
+	c.cut()
+	select {
+	case <-ended:
+	case <-time.After(endTime / 4):
+	}
+}
+
+// cut ends what the connection is made of: the program, or the requests that run.
+func (c *live) cut() {
+	if c.process != nil {
+		_ = c.process.Close()
+	}
+	if c.bodies != nil {
+		c.bodies.cut()
+	}
 }
 
 // use returns an open connection, which stays open until release is called, and opens it if

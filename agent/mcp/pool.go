@@ -100,15 +100,25 @@ func (p *Pool) link(server string) (*link, error) {
 	return nil, ErrUnknown
 }
 
-// Close ends all servers, and waits for what the pool has started. It may be called twice.
+// Close ends all servers, and waits for what the pool has started, at most 10 s. It may be
+// called twice.
 func (p *Pool) Close() error {
 	var all sync.WaitGroup
 	for _, l := range p.links {
 		all.Go(l.close)
 	}
 	p.end()
-	all.Wait()
-	p.wait.Wait()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		all.Wait()
+		p.wait.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(endTime):
+		return errors.New("mcp: the connection to a server does not end")
+	}
 	if p.http != nil {
 		p.http.CloseIdleConnections()
 	}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +29,7 @@ var (
 // lead the headers, and whoever asks, to a place that nobody configured.
 func remote(s *Server, via http.RoundTripper, begin time.Duration) (*http.Client, *bounded) {
 	b := &bounded{via: via, headers: s.Headers, begin: begin}
+	b.life, b.cut = context.WithCancel(context.Background())
 	return &http.Client{
 		Transport: b,
 		CheckRedirect: func(*http.Request, []*http.Request) error {
@@ -50,7 +52,9 @@ func newTransport() *http.Transport {
 type bounded struct {
 	via     http.RoundTripper
 	headers map[string]string
-	begin   time.Duration // limits the time until a stream of changes begins
+	begin   time.Duration   // limits the time until a stream of changes begins
+	life    context.Context // of all requests
+	cut     context.CancelFunc
 	gate    gate
 	why     atomic.Pointer[error] // the reading of an answer ended, since somebody asked
 }
@@ -74,7 +78,13 @@ func (b *bounded) note(err error) {
 }
 
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
+	ctx, cancel := context.WithCancel(r.Context())
+	free := context.AfterFunc(b.life, cancel)
+	over := func() {
+		free()
+		cancel()
+	}
+	r = r.Clone(ctx)
 	for name, value := range b.headers {
 		r.Header.Set(name, value)
 	}
@@ -86,8 +96,10 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp, err = b.via.RoundTrip(r)
 	}
 	if err != nil {
+		over()
 		return nil, err
 	}
+	resp.Body = &cancelledBody{resp.Body, over}
 	most := int64(maxFrame)
 	lines := maxFrame // as many as it likes
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))

@@ -2,7 +2,9 @@ package mcptest
 
 import (
 	"fmt"
+	"os"
 	"strings"
+	"time"
 )
 
 // traps are behaviours that make libraries panic, lock up or call themselves for ever.
@@ -16,6 +18,16 @@ var traps = map[string]behaviour{
 	"no-params":    afterNotes(asking("asks without saying what, after notes that do not say of what they are", 1, "elicitation/create", "null")),
 	"endless-form": asking("asks with a schema that refers to itself, for ever", 1, "elicitation/create", endlessForm),
 	"mirror":       mirror,
+	"leaves": {
+		does: "asks, and breaks the call off before there can be an answer",
+		on: map[string]func(c *conn, m message){"work": func(c *conn, _ message) {
+			c.send(`{"jsonrpc":"2.0","id":"question","method":"elicitation/create","params":` + form + "}")
+			c.wait(time.Second)
+			if !c.web {
+				os.Exit(5)
+			}
+		}},
+	},
 	"doubling-schema": structured("has a schema of its results whose references double sixty times",
 		doubling(60), `{"n":7}`),
 	"wide-schema": structured("has a schema of its results of ten thousand parts, and results of as many",

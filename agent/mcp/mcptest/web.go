@@ -74,6 +74,19 @@ var web = map[string]struct {
 		}
 		w.WriteHeader(http.StatusOK)
 	}},
+	"web-clings": {"asks in a call whether somebody is there, and ends no request but the call's", func(w http.ResponseWriter, r *http.Request, _ []string) {
+		w.Header().Set("Mcp-Session-Id", "s")
+		held := &conn{ctx: r.Context(), out: w, frame: "data: %s\n\n", old: true, web: true}
+		b := behaviour{on: map[string]func(c *conn, m message){"work": func(c *conn, m message) {
+			c.send(`{"jsonrpc":"2.0","id":"there","method":"ping"}`)
+			c.text(m, "done")
+		}, "": func(*conn, message) { rest(r, forever) }}}
+		if r.Method == http.MethodDelete {
+			rest(r, forever)
+			return
+		}
+		answer(b, held, w, r)
+	}},
 	"web-forgets": {"forgets each session as soon as it has begun", forget},
 }
 
@@ -109,6 +122,9 @@ func answer(b behaviour, c *conn, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if m.ID == nil || m.Method == "" {
+		if b.on[""] != nil && m.Method == "" && r.Header.Get("Mcp-Session-Id") != "" {
+			b.handle(c, m)
+		}
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
