@@ -67,6 +67,7 @@ func TestPDFs(t *testing.T) {
 	h := newLibrary(t, seeing(""))
 	h.start().readsPDFs()
 	locked := pdf("/Encrypt<</Filter/Standard/V 1/R 2/O<"+strings.Repeat("41", 32)+">/U<"+strings.Repeat("42", 32)+">/P -4>>/ID[<41><41>]", drawn("secret words"))
+	mailed := "Content-Type: application/pdf\r\n\r\n" + strings.Replace(string(pdf("", drawn("The price was 41 euros"))), "\n", "\n%\xe2\xe3\xcf\xd3\n", 1)
 	post := func(name, caption string, data []byte) {
 		h.api.Private(ann).Post(botapi.Post{From: ann, Extra: document(h.api.AddFile(data), name, "application/octet-stream", caption)})
 	}
@@ -76,6 +77,7 @@ func TestPDFs(t *testing.T) {
 		want []string
 	}{
 		{"offer.txt", pdf("", drawn("The price is 42 euros"), scanned), []string{"[page 1]\nThe price is 42 euros", "Pages without text, perhaps pictures: 2."}},
+		{"mailed.pdf", []byte(mailed), []string{"[page 1]\nThe price was 41 euros"}},
 		{"locked.pdf", locked, []string{"is protected by a password"}},
 		{"half.pdf", []byte("%PDF-1.4\nthat was all"), []string{"is damaged, and cannot be read"}},
 	} {
@@ -88,7 +90,7 @@ func TestPDFs(t *testing.T) {
 		}
 	}
 	post("scan", "what is this?", pdf("", scanned, scanned))
-	got := h.said(ann.ID, 4)[3]
+	got := h.said(ann.ID, 5)[4]
 	for _, want := range []string{"2 pictures; what is this?", `[image "page 1 of scan", image/jpeg, `, `[image "page 2 of scan", `} {
 		if !strings.Contains(got, want) {
 			t.Errorf("to a scan the bot says %q, want %q", got, want)
@@ -96,7 +98,7 @@ func TestPDFs(t *testing.T) {
 	}
 	scan := fileName.FindString(got)
 	h.tell(ann, "read it, it is the "+scan)
-	if got := h.said(ann.ID, 5)[4]; !strings.Contains(got, "is a PDF of 2 pages without text: a scan or drawings") {
+	if got := h.said(ann.ID, 6)[5]; !strings.Contains(got, "is a PDF of 2 pages without text: a scan or drawings") {
 		t.Errorf("reading a scan comes to %q", got)
 	}
 }
