@@ -248,7 +248,8 @@ func TestInterrupted(t *testing.T) {
 		defer stop()
 		time.Sleep(10 * time.Second)
 		running, told := w.left(t, second)
-		if len(running) > 0 || len(told) != 2 || !strings.Contains(told[0], "interrupted: Dragoman was restarted") {
+		if len(running) > 0 || len(told) != 2 || !strings.Contains(told[0], "interrupted: Dragoman was restarted") ||
+			!strings.HasSuffix(told[0], "\n[what it printed is lost]") {
 			t.Errorf("after a start %q run and %q is told", running, told)
 		}
 	})

@@ -52,7 +52,7 @@ func (b *Book) interrupted(ctx context.Context) {
 		}
 		const why = "interrupted: Dragoman was restarted while it ran. Nothing of it runs any more; what it did until then is done"
 		b.o.Log.Info("a command was interrupted", "key", r.Key.String(), "command", r.name())
-		b.report(ctx, r, why, "")
+		b.report(ctx, r, why, lost)
 	}
 }
 

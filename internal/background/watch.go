@@ -67,10 +67,14 @@ func (b *Book) mind(cmd *command) {
 // maxTold is how much of the output the chat's message has, in bytes.
 const maxTold = 16 << 10
 
+// lost stands for output that nobody has any more: the model must not take it for silence.
+const lost = "[what it printed is lost]"
+
 // ended brings back what cmd left.
 func (b *Book) ended(cmd *command, o outcome) {
 	took := spoken(b.o.Now().Sub(cmd.Since))
 	how := fmt.Sprintf("exit code %d, after %s", o.r.Code, took)
+	output := o.r.Output
 	switch {
 	case errors.Is(o.err, errStopped):
 		b.hide(b.end, &cmd.record)
@@ -83,11 +87,12 @@ func (b *Book) ended(cmd *command, o outcome) {
 		return // the next start reports it
 	case o.err != nil:
 		how = fmt.Sprintf("it could not go on after %s: %v", took, o.err)
+		output = lost
 	case o.r.Ended != "":
 		how = fmt.Sprintf("ended before its time, after %s: %s", took, o.r.Ended)
 	}
 	b.o.Log.Info("a command in the background has ended", "key", cmd.Key.String(), "command", cmd.name(), "code", o.r.Code)
-	b.report(b.end, cmd.record, how, o.r.Output)
+	b.report(b.end, cmd.record, how, output)
 }
 
 // report stores what became of a command as a message of its chat, and forgets it. It tries
