@@ -7,6 +7,8 @@
 //
 // Failures: what is no text is named by its media type. A page that is nested too deep
 // is none. Bytes that are no text of its character set become replacement characters.
+// A page can be made so that reading it takes gigabytes: what is foreign and not short is
+// read by a child ([Serve]), which has limits.
 //
 // Goroutines: none.
 package webpage
