@@ -16,6 +16,7 @@ type Needs struct {
 	Archive     Searcher
 	Attachments Attachments
 	Documents   Documents
+	Pages       Pages
 	Reminders   Reminders
 	// Messages is nil where the model can reach no other chat.
 	Messages Messages

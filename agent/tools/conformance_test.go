@@ -21,7 +21,7 @@ var usual = map[string]string{
 // on are all built-in tools, with all that they need.
 func on(t *testing.T) []agent.Tool {
 	return tools.Builtin(tools.Needs{
-		Workspace: workspace(t, t.TempDir()), Facts: &facts{}, Archive: archive{}, Attachments: sent{}, Documents: paper{}, Reminders: noJobs{}, Search: engine{}, Drawing: &easel{},
+		Workspace: workspace(t, t.TempDir()), Facts: &facts{}, Archive: archive{}, Attachments: sent{}, Documents: paper{}, Pages: tools.Here{}, Reminders: noJobs{}, Search: engine{}, Drawing: &easel{},
 		Exec: shell{ends: []string{"c1"}}, Messages: &post{}, Tasks: &tools.Tasks{MaxSteps: 2}, Zone: time.UTC, Now: time.Now,
 	})
 }

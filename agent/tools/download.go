@@ -16,7 +16,7 @@ var ErrNotPublic = errors.New("tools: not on the public internet")
 // web_fetch: no spelling, redirect or DNS answer leads into the operator's network. It takes
 // as long as ctx lasts. Errors: ErrNotPublic, and what else net/http says.
 func Download(ctx context.Context, address string, most int64) ([]byte, error) {
-	return newFetcher(nil).download(ctx, address, most)
+	return newFetcher(nil, nil).download(ctx, address, most)
 }
 
 func (f *fetcher) download(ctx context.Context, address string, most int64) ([]byte, error) {

@@ -78,7 +78,7 @@ func TestEffectOfFetching(t *testing.T) {
 		args, err := json.Marshal(m{"url": tc.url, "reason": "because"})
 		ok(t, err)
 		seen := agent.SeenBy(channels.Person{IDs: []string{"7"}}, true, []sessions.Message{tc.seen})
-		if got := tools.WebFetch().(agent.EffectTool).EffectOf(agent.Call{Args: args}, seen); got != tc.want {
+		if got := tools.WebFetch(tools.Here{}).(agent.EffectTool).EffectOf(agent.Call{Args: args}, seen); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
 	}

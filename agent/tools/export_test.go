@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/agent"
+	"dragoman/internal/webpage"
 )
 
 // CheckAddr is the guard's check of a resolved address.
@@ -37,12 +38,12 @@ func CheckRedirect(from, to string) error {
 	if err != nil {
 		return err
 	}
-	return newFetcher(nil).checkRedirect(next, []*http.Request{old})
+	return newFetcher(nil, nil).checkRedirect(next, []*http.Request{old})
 }
 
 // HasProxy reports whether web_fetch would use a proxy.
 func HasProxy() bool {
-	return newFetcher(nil).client.Transport.(*http.Transport).Proxy != nil
+	return newFetcher(nil, nil).client.Transport.(*http.Transport).Proxy != nil
 }
 
 // FetchOptions override the default limits where they are not 0.
@@ -66,7 +67,7 @@ func DownloadWith(ctx context.Context, o FetchOptions, address string, most int6
 }
 
 func (o FetchOptions) fetcher() *fetcher {
-	f := newFetcher(o.Resolver)
+	f := newFetcher(o.Resolver, Here{})
 	f.timeout = cmp.Or(o.Timeout, f.timeout)
 	f.bodyBytes = cmp.Or(o.BodyBytes, f.bodyBytes)
 	f.textBytes = cmp.Or(o.TextBytes, f.textBytes)
@@ -100,4 +101,12 @@ func (o FetchOptions) OnLoopback(t testing.TB, servers ...string) FetchOptions {
 		o.exempt = append(slices.Clip(o.exempt), addr)
 	}
 	return o
+}
+
+// Here reads pages in this process.
+type Here struct{}
+
+// Page implements [Pages].
+func (Here) Page(_ context.Context, base *url.URL, contentType string, body []byte) (webpage.Page, error) {
+	return webpage.Read(base, contentType, body), nil
 }

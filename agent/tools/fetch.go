@@ -25,14 +25,20 @@ type fetchArgs struct {
 	Offset number `json:"offset,omitempty" jsonschema:"Where in the text to begin"`
 }
 
-var _ = builtin(func(n Needs) agent.Tool { return WebFetch() })
+// Pages makes text of pages, which somebody else wrote.
+type Pages interface {
+	// Page is [webpage.Read]. Its error is a sentence for the model.
+	Page(ctx context.Context, base *url.URL, contentType string, body []byte) (webpage.Page, error)
+}
+
+var _ = builtin(func(n Needs) agent.Tool { return WebFetch(n.Pages) })
 
 // WebFetch is the tool web_fetch: a page from the public internet as text.
 //
 // It connects directly and never through a proxy, because the guard could not check a
 // proxy's connections. So on a network that reaches IPv4 only through NAT64 it can
 // reach IPv6 servers only.
-func WebFetch() agent.Tool { return newFetcher(nil).tool() }
+func WebFetch(pages Pages) agent.Tool { return newFetcher(nil, pages).tool() }
 
 func (f *fetcher) tool() agent.Tool {
 	t := newReader(agent.Spec{
@@ -70,6 +76,7 @@ func fetchEffect(args fetchArgs, seen agent.Seen) agent.Effect {
 // a page cannot make it connect to the local network.
 type fetcher struct {
 	client *http.Client
+	pages  Pages
 	// check accepts or refuses an address that a socket is about to connect to.
 	check func(netip.AddrPort) error
 	// timeout limits one call, including redirects.
@@ -80,8 +87,8 @@ type fetcher struct {
 }
 
 // newFetcher returns a fetcher that looks names up with resolver; nil is the default.
-func newFetcher(resolver *net.Resolver) *fetcher {
-	f := &fetcher{check: checkTarget, timeout: 20 * time.Second, bodyBytes: 2 << 20, textBytes: 24 << 10}
+func newFetcher(resolver *net.Resolver, pages Pages) *fetcher {
+	f := &fetcher{pages: pages, check: checkTarget, timeout: 20 * time.Second, bodyBytes: 2 << 20, textBytes: 24 << 10}
 	dialer := &net.Dialer{
 		Timeout:        10 * time.Second,
 		Resolver:       resolver,
@@ -155,7 +162,7 @@ func (f *fetcher) fetch(ctx context.Context, address string, offset int) (string
 		return "", fetchFailed(ctx, err)
 	}
 	defer resp.Body.Close() // nothing was written
-	page, err := f.read(resp)
+	page, err := f.read(ctx, resp)
 	if err != nil {
 		return "", fetchFailed(ctx, err)
 	}
@@ -187,7 +194,7 @@ type fetched struct {
 
 // read reads at most bodyBytes of the decompressed body, so a small answer cannot
 // become a huge one.
-func (f *fetcher) read(resp *http.Response) (fetched, error) {
+func (f *fetcher) read(ctx context.Context, resp *http.Response) (fetched, error) {
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return fetched{}, fmt.Errorf("the server used an encoding that was not asked for (%.20q)", encoding)
 	}
@@ -199,7 +206,8 @@ func (f *fetcher) read(resp *http.Response) (fetched, error) {
 	if cut {
 		body = body[:f.bodyBytes]
 	}
-	return fetched{webpage.Read(resp.Request.URL, resp.Header.Get("Content-Type"), body), cut}, nil
+	page, err := f.pages.Page(ctx, resp.Request.URL, resp.Header.Get("Content-Type"), body)
+	return fetched{page, cut}, err
 }
 
 // render says what the page is and that the person did not write it, followed by a

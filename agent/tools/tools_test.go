@@ -87,7 +87,7 @@ func TestWhatChangesSomethingIsNotRepeated(t *testing.T) {
 	w, f := workspace(t, t.TempDir()), &facts{}
 	changes(t, true, tools.WriteFile(w), tools.Remember(f), tools.Forget(f), tools.Exec(w, nil))
 	changes(t, false, tools.ListDir(w), tools.ReadFile(w), tools.Recall(f), tools.SearchHistory(archive{}),
-		tools.ReadAttachment(sent{}, nil), tools.WebFetch(), tools.Clock(time.UTC, time.Now))
+		tools.ReadAttachment(sent{}, nil), tools.WebFetch(tools.Here{}), tools.Clock(time.UTC, time.Now))
 }
 
 func TestNames(t *testing.T) {

@@ -191,7 +191,7 @@ func (d *Daemon) buildTools() ([]agent.Tool, error) {
 	d.commands = d.runner()
 	d.foreign = d.newForeign()
 	box, err := toolbox.New(tools.Builtin(tools.Needs{
-		Search: search, Exec: d.commands, Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Documents: d.foreign, Reminders: d.reminders,
+		Search: search, Exec: d.commands, Workspace: d.workspace, Facts: people.Memory{Facts: d.store, People: d.people}, Archive: d.store, Attachments: d.files, Documents: d.foreign, Pages: d.foreign, Reminders: d.reminders,
 		Outgoing: d.parcels(), Drawing: d.drawing(),
 		Messages: d.messages(), Tasks: d.tasks(),
 		Zone: zoneOf(d.cfg.Agent.TimeZone), Now: time.Now,

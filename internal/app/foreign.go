@@ -4,21 +4,27 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 
 	"dragoman/internal/documents"
 	"dragoman/internal/drawing"
 	"dragoman/internal/sandbox"
+	"dragoman/internal/webpage"
 )
 
-// documentWork is what a child that reads documents is called.
-const documentWork = "document"
+// What children that read documents, and pages of the web, are called.
+const (
+	documentWork = "document"
+	pageWork     = "page"
+)
 
 // RunChild does the work of a child, if this process is one, and then does not return.
 // Programs that serve a [Daemon] call it first in main.
 func RunChild() {
-	sandbox.Main(map[string]sandbox.Work{documentWork: documents.Serve, pictureWork: drawing.Serve})
+	sandbox.Main(map[string]sandbox.Work{documentWork: documents.Serve, pageWork: webpage.Serve, pictureWork: drawing.Serve})
 }
 
 // foreign lets children read what people sent.
@@ -52,6 +58,19 @@ func (f foreign) Text(ctx context.Context, document io.Reader) (string, error) {
 	return string(text), f.plainly(ctx, err)
 }
 
+// Page implements the tools' Pages.
+func (f foreign) Page(ctx context.Context, base *url.URL, contentType string, body []byte) (webpage.Page, error) {
+	in, err := webpage.Ask(base, contentType, body)
+	if err != nil {
+		return webpage.Page{}, err
+	}
+	got, err := sandbox.Run(ctx, pageWork, in, webpage.MostServed)
+	if err != nil {
+		return webpage.Page{}, fmt.Errorf("the page %w", f.plainly(ctx, err))
+	}
+	return webpage.Served(got)
+}
+
 // plainly is err for the model: what is ours to know is in the log.
 func (f foreign) plainly(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
@@ -63,6 +82,6 @@ func (f foreign) plainly(ctx context.Context, err error) error {
 	if said, ok := errors.AsType[documents.Sentence](err); ok {
 		return said
 	}
-	f.log.Warn("a document could not be read", "err", err)
-	return errors.New("cannot be read: it needs more memory or time than a document may, or breaks its reader")
+	f.log.Warn("a document or page could not be read", "err", err)
+	return errors.New("cannot be read: it needs more memory or time than is allowed, or breaks its reader")
 }
