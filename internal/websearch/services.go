@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"dragoman/internal/webpage"
 )
@@ -56,8 +57,13 @@ func braveResults(body []byte) ([]Result, error) {
 	return found, err
 }
 
+// mostPassage is how many bytes of a passage are looked at: HTML can be made to need a
+// thousand times its length in memory.
+const mostPassage = 2 << 10
+
 // words takes marks and entities out of a passage of HTML.
 func words(s string) string {
+	s = strings.ToValidUTF8(s[:min(len(s), mostPassage)], "")
 	return webpage.Read(&url.URL{}, "text/html; charset=utf-8", []byte(s)).Text
 }
 

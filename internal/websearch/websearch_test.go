@@ -3,9 +3,11 @@ package websearch_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -105,6 +107,24 @@ func TestMuchIsCut(t *testing.T) {
 	}
 	if r := found[0]; len(r.Title) > 210 || len(r.Text) > 610 || strings.ContainsAny(r.Text, "\x1b\u202e") {
 		t.Errorf("a result has a title of %d bytes and a text of %d", len(r.Title), len(r.Text))
+	}
+}
+
+// A passage that is made to need hundreds of megabytes is cut before it is read.
+func TestPassageBomb(t *testing.T) {
+	var bomb strings.Builder
+	bomb.WriteString("<p>")
+	for i := range 400 {
+		fmt.Fprintf(&bomb, "<font a=%d>", i)
+	}
+	bomb.WriteString(strings.Repeat("<p>x", 3000))
+	e, _ := serve(t, "brave", 200, `{"web":{"results":[{"title":"One","url":"https://a.example/","description":"`+bomb.String()+`"}]}}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := e.Search(t.Context(), "x")
+	runtime.ReadMemStats(&after)
+	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; err != nil || took > 50 {
+		t.Errorf("%d MB were allocated, %v", took, err)
 	}
 }
 
