@@ -24,6 +24,10 @@ import (
 const (
 	// maxQuestions of a server are put to a person in one call.
 	maxQuestions = 3
+	// maxRounds of questions, of which nobody may be asked any, are answered in one call, and
+	// maxAtOnce in one round.
+	maxRounds = 5
+	maxAtOnce = 20
 	// askFor is how long a call of the former era waits for an answer. Whoever asks the person
 	// gives up before.
 	askFor = 12 * time.Minute
@@ -82,7 +86,7 @@ func (t *tool) nextQuestion(ctx context.Context, q query, w waiting) (string, er
 	for name, a := range w.Answers {
 		q.inputs[name] = a
 	}
-	return t.await(ctx, t.begin(q), q, waiting{Asked: w.Asked, Why: w.Why})
+	return t.await(ctx, t.begin(q), q, waiting{Asked: w.Asked, Rounds: w.Rounds, Why: w.Why})
 }
 
 // underway is a call, which goes on while a question of the former era waits.
@@ -150,7 +154,10 @@ func notAsked(why string) string {
 
 // nextRound puts the questions that are a call's result.
 func (t *tool) nextRound(ctx context.Context, r *sdk.CallToolResult, q query, w waiting) (string, error) {
-	next := waiting{State: r.RequestState, Questions: map[string]*sdk.ElicitParams{}, Answers: map[string]*sdk.ElicitResult{}, Asked: w.Asked, Why: w.Why}
+	next := waiting{State: r.RequestState, Questions: map[string]*sdk.ElicitParams{}, Answers: map[string]*sdk.ElicitResult{}, Asked: w.Asked, Rounds: w.Rounds + 1, Why: w.Why}
+	if next.Rounds > maxRounds || len(r.InputRequests) > maxAtOnce {
+		return "", fmt.Errorf("%s: the server goes on asking what nobody is asked; it may or may not have happened", t.l.Name)
+	}
 	if w.Asked >= maxQuestions {
 		return "", fmt.Errorf("%s: the server asked the person %d times and wants to ask again; it may or may not have happened", t.l.Name, w.Asked)
 	}
@@ -246,8 +253,20 @@ func (l *link) runs(u *underway, token string) (ended func()) {
 	})
 }
 
+// refusedEvery is how often it is logged that a question was declined.
+const refusedEvery = 5 * time.Second
+
 // refused logs why a person was not asked. The server reads that they declined.
 func (l *link) refused(why string) {
+	l.mu.Lock()
+	recent := time.Since(l.declined) < refusedEvery
+	if !recent {
+		l.declined = time.Now()
+	}
+	l.mu.Unlock()
+	if recent {
+		return
+	}
 	l.pool.o.Logger.Warn("a question of a server of tools was declined", "server", l.Name, "err", why)
 }
 

@@ -28,6 +28,7 @@
 //	it lists without an end                 cut at 300 tools or 20 pages
 //	10,000 notes or questions               20 a second are heard, and of progress one in 5 s is shown; over HTTP the answer ends
 //	it asks the person, or the model        an [agent.Asking], at most 3 times a call, and never for a password; never the model
+//	it asks what nobody may be asked        declined, at most 5 times a call, and logged once in 5 s
 //	we restart while the person is asked    a call of the present era goes on; one of the former is told as interrupted
 //	a result that breaks its schema         passed on, with a mark
 //	a schema or result that is a lot of     passed on, unchecked

@@ -82,6 +82,7 @@ var hostile = []misbehaving{
 	{name: "once@old", work: asksPerson},
 	{name: "password", work: declined},
 	{name: "password@old", work: declined},
+	{name: "passwords", work: "goes on asking what nobody is asked"},
 	{name: "pattern-schema", work: "all is well"},
 	{name: "progress", work: noAnswer},
 	{name: "requests", work: flood},

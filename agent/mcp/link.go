@@ -49,6 +49,8 @@ type link struct {
 	again  *time.Timer // leads to another; nil: none is needed
 	last   *process    // the newest program; nil: there was none
 	closed bool
+	// declined is when it was last logged that a question was declined.
+	declined time.Time
 }
 
 // live is an open connection.

@@ -23,6 +23,7 @@ type waiting struct {
 	Answers   map[string]*sdk.ElicitResult `json:"answers,omitempty"`
 	Now       string                       `json:"now,omitempty"`
 	Asked     int                          `json:"asked,omitempty"`
+	Rounds    int                          `json:"rounds,omitempty"`
 	Why       string                       `json:"why,omitempty"` // a question was declined for the person
 }
 

@@ -14,14 +14,15 @@ const (
 
 // questions are behaviours of servers that ask the client.
 var questions = map[string]behaviour{
-	"asks":     asking("asks 50 times in one call, whatever the answers are", 50, "elicitation/create", form),
-	"asks-bad": asking("asks with a schema that is none", 1, "elicitation/create", `{"message":"?","requestedSchema":{"type":"array","properties":7}}`),
-	"once":     asking("asks once, and gives what it was told", 1, "elicitation/create", form),
-	"password": asking("asks for a password", 1, "elicitation/create", strings.ReplaceAll(form, `"name"`, `"password"`)),
-	"link":     asking("wants a link opened", 1, "elicitation/create", link),
-	"samples":  asking("wants the client's model to write for it", 1, "sampling/createMessage", sample),
-	"roots":    asking("wants to know the client's folders", 1, "roots/list", `{}`),
-	"no-load":  loadShedding,
+	"asks":      asking("asks 50 times in one call, whatever the answers are", 50, "elicitation/create", form),
+	"asks-bad":  asking("asks with a schema that is none", 1, "elicitation/create", `{"message":"?","requestedSchema":{"type":"array","properties":7}}`),
+	"once":      asking("asks once, and gives what it was told", 1, "elicitation/create", form),
+	"password":  asking("asks for a password", 1, "elicitation/create", strings.ReplaceAll(form, `"name"`, `"password"`)),
+	"passwords": asking("asks a thousand times for a password in one call", 1000, "elicitation/create", strings.ReplaceAll(form, `"name"`, `"password"`)),
+	"link":      asking("wants a link opened", 1, "elicitation/create", link),
+	"samples":   asking("wants the client's model to write for it", 1, "sampling/createMessage", sample),
+	"roots":     asking("wants to know the client's folders", 1, "roots/list", `{}`),
+	"no-load":   loadShedding,
 }
 
 // asking is a server that asks so often in a call, and then gives what it was told last.
