@@ -79,6 +79,7 @@ func (l *link) client(c *live) *sdk.Client {
 		ToolListChangedHandler:      l.listChanged(c),
 	})
 	client.AddReceivingMiddleware(l.careful)
+	client.AddSendingMiddleware(compact)
 	return client
 }
 
@@ -182,6 +183,10 @@ func list(ctx context.Context, l *link, c *live) (*listing, error) {
 			break
 		}
 		if r.NextCursor == "" {
+			break
+		}
+		if found.seen > 2*maxListing {
+			found.odd = append(found.odd, "it lists too much: the rest is left out")
 			break
 		}
 		if page == maxPages || r.NextCursor == cursor {

@@ -93,7 +93,7 @@ func TestOddSchemas(t *testing.T) {
 // people are told.
 func TestManyTools(t *testing.T) {
 	t.Parallel()
-	for _, behaviour := range []string{"thousand", "cursor", "cursor@old", "same-cursor"} {
+	for _, behaviour := range []string{"thousand", "cursor", "cursor@old", "same-cursor", "heavy"} {
 		pool := one(t, behaviour)
 		must(t, pool, "bad__echo")
 		if n := len(pool.Tools(t.Context())); n > 300 {
@@ -102,6 +102,13 @@ func TestManyTools(t *testing.T) {
 		report, err := pool.Test(t.Context(), "bad")
 		if err != nil || !strings.Contains(strings.Join(report.Said, "\n"), "the rest is left out") {
 			t.Errorf("%s: a test says %q, %v", behaviour, report.Said, err)
+		}
+		size := 0
+		for _, tool := range report.Tools {
+			size += len(tool.Now)
+		}
+		if size > 2<<20 {
+			t.Errorf("%s: its tools are kept in %d bytes", behaviour, size)
 		}
 	}
 }

@@ -46,6 +46,7 @@ var hostile = []misbehaving{
 	{name: "future", off: "revision of the protocol that is not known"},
 	{name: "hang", work: noAnswer},
 	{name: "hang@old", work: noAnswer},
+	{name: "heavy", work: "please"},
 	{name: "hidden", work: "please"},
 	{name: "ids", work: "refused|done"},
 	{name: "ids@old", work: "refused|done"},

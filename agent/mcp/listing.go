@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -17,6 +18,10 @@ const (
 	maxPages = 20
 	// maxDefinition bounds the canonical form of one tool. A note has room for it.
 	maxDefinition = 32 << 10
+	// maxListing bounds all of them together.
+	maxListing = 2 << 20
+	// perTool is about what a tool costs that says nothing about itself.
+	perTool = 512
 	// maxDescription bounds what the model reads of one.
 	maxDescription = 1 << 10
 	// maxOwn bounds the name that a server gives a tool.
@@ -45,7 +50,9 @@ type listed struct {
 type listing struct {
 	tools []listed // by their own names
 	// odd says what was left out, for people.
-	odd []string
+	odd  []string
+	size int // of the tools' definitions
+	seen int // about the bytes that the library keeps of them and of what was left out
 	// protocol and name are those of the connection.
 	protocol, name string
 }
@@ -78,11 +85,13 @@ func (f *listing) add(t *sdk.Tool) {
 			f.odd = append(f.odd, fmt.Sprintf("the tool %q is left out: %s", cleanText(t.Name, 64), why))
 		}
 	}
+	f.seen += len(t.Name) + perTool
 	if len(t.Name) > maxOwn {
 		leave("its name is too long")
 		return
 	}
 	text, err := canonical(definition{t.Name, t.Title, t.Description, t.InputSchema, t.OutputSchema, t.Annotations})
+	f.seen += len(text)
 	switch {
 	case err != nil:
 		leave("what it says about itself is no JSON")
@@ -90,7 +99,10 @@ func (f *listing) add(t *sdk.Tool) {
 		leave(fmt.Sprintf("it says more than %d KiB about itself", maxDefinition>>10))
 	case weigh(text) != nil:
 		leave("its schema is nested too deep")
+	case f.size+len(text) > maxListing:
+		leave(fmt.Sprintf("all tools together say more than %d KiB about themselves", maxListing>>10))
 	default:
+		f.size += len(text)
 		f.tools = append(f.tools, listed{own: t.Name, text: text, hash: hashOf(text)})
 	}
 }
@@ -104,6 +116,38 @@ func (f *listing) sort() {
 		}
 		return x.own == y.own
 	})
+}
+
+// compact keeps of a listing what is needed later, in few bytes: the library keeps all pages of
+// the last one, and each schema as a tree.
+func compact(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		result, err := next(ctx, method, r)
+		listed, is := result.(*sdk.ListToolsResult)
+		if err != nil || !is {
+			return result, err
+		}
+		listed.TTLMs = 0 // what has changed is asked for again
+		for _, t := range listed.Tools {
+			if t == nil {
+				continue
+			}
+			t.Meta = nil
+			t.Icons = nil
+			t.InputSchema = compactSchema(t.InputSchema)
+			t.OutputSchema = compactSchema(t.OutputSchema)
+		}
+		return listed, nil
+	}
+}
+
+// compactSchema is a schema as JSON; nil if there is none.
+func compactSchema(schema any) any {
+	text, err := encode(schema)
+	if schema == nil || err != nil {
+		return schema
+	}
+	return text
 }
 
 // canonical is the one spelling of v as JSON: keys sorted, no spaces, no escapes of HTML.

@@ -53,16 +53,16 @@ func (t *tool) read(r *sdk.CallToolResult) (string, error) {
 // with the tool. It is taken for granted if finding out were too much work, because a server
 // could end the daemon with that, and if the schema refers to itself.
 func (t *tool) fits(content any, size int) bool {
-	work := effortOf(t.output)
-	if t.output == nil || work > maxSchemaEffort || work*size > maxEffort {
+	var doc any
+	if json.Unmarshal(t.output, &doc) != nil {
+		return true // it has none
+	}
+	work := effortOf(doc)
+	if work > maxSchemaEffort || work*size > maxEffort {
 		return true
 	}
-	text, err := json.Marshal(t.output)
-	if err != nil {
-		return false
-	}
 	var schema jsonschema.Schema
-	if json.Unmarshal(text, &schema) != nil {
+	if json.Unmarshal(t.output, &schema) != nil {
 		return false
 	}
 	schema.Schema = "" // servers name older drafts, and mean the same

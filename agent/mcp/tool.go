@@ -14,8 +14,8 @@ type tool struct {
 	l    *link
 	pin  pin
 	spec agent.Spec
-	// output is the schema of its structured results; nil: it has none.
-	output any
+	// output is the schema of its structured results, as JSON; nil: it has none.
+	output json.RawMessage
 }
 
 var _ agent.Tool = (*tool)(nil)
@@ -23,7 +23,10 @@ var _ agent.Tool = (*tool)(nil)
 func newTool(l *link, t pin) *tool {
 	var d definition
 	_ = json.Unmarshal(t.Text, &d) // it was made from one
-	made := &tool{l: l, pin: t, output: d.OutputSchema}
+	made := &tool{l: l, pin: t}
+	if d.OutputSchema != nil {
+		made.output, _ = encode(d.OutputSchema) // it was JSON
+	}
 	effect := l.effectOf(&d)
 	made.spec = agent.Spec{
 		Name: t.name, Description: visibleWords(d.Description, maxDescription), Parameters: parameters(d.InputSchema),

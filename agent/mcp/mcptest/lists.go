@@ -61,6 +61,21 @@ var lists = map[string]behaviour{
 			c.result(m, fmt.Sprintf(`"ttlMs":0,"cacheScope":"public","nextCursor":"%d","tools":[%s]`, n+1, tools))
 		}},
 	},
+	"heavy": {
+		does: "gives a list of 15 pages, a megabyte each, of which one tool has too much and the others all they may",
+		on: map[string]func(c *conn, m message){"tools/list": func(c *conn, m message) {
+			n, _ := strconv.Atoi(m.Params.Cursor)
+			tools := one("huge", megabyte[:300<<10])
+			for i := range 20 {
+				tools += "," + one(fmt.Sprint("tool", n, "-", i), megabyte[:30<<10])
+			}
+			next := ""
+			if n < 15 {
+				next = fmt.Sprintf(`"nextCursor":"%d",`, n+1)
+			}
+			c.result(m, `"ttlMs":3600000,"cacheScope":"public",`+next+`"tools":[`+both+`,`+tools+`]`)
+		}},
+	},
 	"same-cursor": {
 		does: "gives the same empty page with the same cursor for ever",
 		on: map[string]func(c *conn, m message){"tools/list": func(c *conn, m message) {
