@@ -45,8 +45,10 @@ func TestBombs(t *testing.T) {
 		"cells that repeat": {odf("spreadsheet", `<office:spreadsheet><table:table><table:table-row table:number-rows-repeated="1000000"><table:table-cell table:number-columns-repeated="16384"><text:p>`+
 			many("a", 900_000)+`</text:p></table:table-cell></table:table-row></table:table></office:spreadsheet>`), documents.ErrCut},
 		"cells of a text that repeat": {odf("text", `<table:table><table:table-row><table:table-cell table:number-columns-repeated="16384"><text:p>`+many("a", 900_000)+`</text:p></table:table-cell></table:table-row></table:table>`), documents.ErrCut},
-		"far cells":                   {workbook(t, "", "", many(`</row><row><c r="XFD1"><v>1</v></c>`, 100_000)), documents.ErrCut},
-		"many small words":            {zipped(t, "word/document.xml", docxHead+many("<w:p><w:r><w:t>word</w:t></w:r></w:p>", 400_000)+"</w:body></w:document>"), nil},
+		"empty cells that repeat": {odf("spreadsheet", `<office:spreadsheet><table:table>`+
+			many(`<table:table-row><table:table-cell table:number-columns-repeated="16384"/></table:table-row>`, 2000)+`</table:table></office:spreadsheet>`), nil},
+		"far cells":        {workbook(t, "", "", many(`</row><row><c r="XFD1"><v>1</v></c>`, 100_000)), documents.ErrCut},
+		"many small words": {zipped(t, "word/document.xml", docxHead+many("<w:p><w:r><w:t>word</w:t></w:r></w:p>", 400_000)+"</w:body></w:document>"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats

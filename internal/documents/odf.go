@@ -146,6 +146,7 @@ func run(d *walker, e xml.StartElement, b *strings.Builder) error {
 // row writes a row of a table: tabs between the cells of a text, CSV in a sheet.
 func (o *opened) row(d *walker, row xml.StartElement) error {
 	var cells []string
+	empty := 0 // cells since the last one with a value: most rows end with thousands
 	err := d.within(func(t xml.Token) error {
 		e, ok := t.(xml.StartElement)
 		if !ok || e.Name.Local != "table-cell" && e.Name.Local != "covered-table-cell" {
@@ -153,6 +154,12 @@ func (o *opened) row(d *walker, row xml.StartElement) error {
 		}
 		value, err := o.cell(d, e)
 		times := repeats(e, "number-columns-repeated", mostColumns)
+		if value == "" {
+			empty = min(empty+times, mostColumns)
+			return err
+		}
+		cells = append(cells, make([]string, min(empty, mostColumns-len(cells)))...)
+		empty = 0
 		for range min(times, mostColumns-len(cells)) {
 			cells = append(cells, value)
 		}
@@ -160,9 +167,6 @@ func (o *opened) row(d *walker, row xml.StartElement) error {
 	})
 	if err != nil {
 		return err
-	}
-	for len(cells) > 0 && cells[len(cells)-1] == "" {
-		cells = cells[:len(cells)-1]
 	}
 	if len(cells) == 0 {
 		return nil
