@@ -21,10 +21,16 @@ const (
 	pageWork     = "page"
 )
 
+// textMemory is what reading a document or page may take, in bytes. Ordinary ones take a tenth,
+// and pictures need more.
+const textMemory = 176 << 20
+
 // RunChild does the work of a child, if this process is one, and then does not return.
 // Programs that serve a [Daemon] call it first in main.
 func RunChild() {
-	sandbox.Main(map[string]sandbox.Work{documentWork: documents.Serve, pageWork: webpage.Serve, pictureWork: drawing.Serve})
+	sandbox.Main(map[string]sandbox.Work{
+		documentWork: sandbox.Within(textMemory, documents.Serve), pageWork: sandbox.Within(textMemory, webpage.Serve), pictureWork: drawing.Serve,
+	})
 }
 
 // foreign lets children read what people sent.

@@ -44,6 +44,11 @@ func limit() error {
 	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 }
 
+// limitMemory binds this process closer.
+func limitMemory(most uint64) error {
+	return unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: most, Max: most})
+}
+
 // mostResident is the most memory that a process has had.
 func mostResident(ended *os.ProcessState) int64 {
 	usage, ok := ended.SysUsage().(*syscall.Rusage)

@@ -21,5 +21,8 @@ func limit() error {
 	return nil
 }
 
+// limitMemory does nothing more.
+func limitMemory(uint64) error { return nil }
+
 // mostResident is not known.
 func mostResident(*os.ProcessState) int64 { return 0 }

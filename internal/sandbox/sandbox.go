@@ -98,6 +98,18 @@ func (s Said) Error() string { return string(s) }
 // people.
 type Work func(in io.Reader, out io.Writer) error
 
+// Within is work with less memory than every child may have: bytes that it writes to, Go's own
+// of some 40 MiB included.
+func Within(memory uint64, work Work) Work {
+	return func(in io.Reader, out io.Writer) error {
+		err := limitMemory(memory)
+		if err != nil {
+			panic(fmt.Sprintf("sandbox: set a limit of memory: %v", err)) // never without it
+		}
+		return work(in, out)
+	}
+}
+
 // Main does a child's work, if this process is a child or the helper of a command, and then
 // does not return. Call it first in main.
 func Main(works map[string]Work) {

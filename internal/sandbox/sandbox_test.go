@@ -13,7 +13,19 @@ import (
 	"time"
 
 	"dragoman/internal/sandbox"
+	"dragoman/internal/testkit"
 )
+
+// eat takes so many megabytes.
+func eat(megabytes int) sandbox.Work {
+	return func(io.Reader, io.Writer) error {
+		var kept [][]byte
+		for range megabytes {
+			kept = append(kept, bytes.Repeat([]byte{1}, 1<<20))
+		}
+		return fmt.Errorf("%d MB were there to be had", len(kept))
+	}
+}
 
 // works are what the test's own children do.
 var works = map[string]sandbox.Work{
@@ -25,15 +37,12 @@ var works = map[string]sandbox.Work{
 		_, err = out.Write(bytes.ToUpper(b))
 		return err
 	},
-	"fail":  func(io.Reader, io.Writer) error { return errors.New("it is locked") },
-	"panic": func(io.Reader, io.Writer) error { panic("index out of range") },
-	"eat": func(io.Reader, io.Writer) error {
-		var kept [][]byte
-		for range 1 << 10 {
-			kept = append(kept, bytes.Repeat([]byte{1}, 1<<20))
-		}
-		return fmt.Errorf("%d MB were there to be had", len(kept))
-	},
+	"fail":         func(io.Reader, io.Writer) error { return errors.New("it is locked") },
+	"panic":        func(io.Reader, io.Writer) error { panic("index out of range") },
+	"eat":          eat(1 << 10),
+	"eat much":     eat(140),
+	"eat little":   sandbox.Within(128<<20, eat(30)),
+	"eat too much": sandbox.Within(128<<20, eat(140)),
 	"talk": func(_ io.Reader, out io.Writer) error {
 		for {
 			if _, err := out.Write(make([]byte, 1<<16)); err != nil {
@@ -85,9 +94,15 @@ func TestChildrenThatFail(t *testing.T) {
 		{"nothing", sandbox.Said(`sandbox: no work is called "nothing"`), "nothing"},
 		{"panic", sandbox.ErrDied, "index out of range"},
 		{"eat", sandbox.ErrDied, ""}, // the runtime has no memory, or no memory for a thread
+		{"eat much", sandbox.Said("140 MB were there to be had"), ""},
+		{"eat little", sandbox.Said("30 MB were there to be had"), ""},
+		{"eat too much", sandbox.ErrDied, ""},
 		{"talk", sandbox.ErrDied, ""},
 	} {
 		t.Run(test.work, func(t *testing.T) {
+			if testkit.Race && strings.HasPrefix(test.work, "eat ") {
+				t.Skip("the race detector takes memory of its own")
+			}
 			out, err := sandbox.Run(t.Context(), test.work, strings.NewReader(""), 1<<20)
 			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) || len(out) > 0 {
 				t.Errorf("the error is %v, with %d bytes; want %v that says %q", err, len(out), test.want, test.says)
