@@ -3,7 +3,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "../vendor/preact.js";
 
-const near = 60; // pixels from the end that count as the end
+const near = 60; // pixels from the end that count as the end, for whoever comes down
 const ahead = 300; // pixels from what is not drawn at which it is asked for
 
 // place is where the reader is in the conversation that is open.
@@ -17,33 +17,49 @@ export const place = { atEnd: true };
 export function useScroll(ready, last, cut) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const atEnd = useRef(true);
-  const held = useRef(/** @type {Held} */ ({ from: 0, top: 0 }));
+  const held = useRef(/** @type {Held} */ ({ from: 0, seen: [] }));
   const [away, setAway] = useState(false);
   const [far, setFar] = useState(false);
+  const be = (/** @type {boolean} */ end) => { place.atEnd = atEnd.current = end; };
+  const keep = () => box.current && stay(box.current, atEnd.current, held.current);
   const toEnd = () => {
-    place.atEnd = atEnd.current = true;
+    be(true);
     setAway(false);
     setFar(false);
-    if (box.current) box.current.scrollTop = box.current.scrollHeight;
+    keep();
   };
   useEffect(() => {
-    if (!box.current) return;
-    const grown = new ResizeObserver(() => stay(box.current, atEnd.current, held.current));
-    grown.observe(box.current);
-    if (box.current.firstElementChild) grown.observe(box.current.firstElementChild);
-    return () => grown.disconnect();
+    const at = box.current;
+    if (!at) return;
+    const grown = new ResizeObserver(keep);
+    grown.observe(at);
+    if (at.firstElementChild) grown.observe(at.firstElementChild);
+    const opens = (/** @type {Event} */ event) => { // what somebody opens stays under their finger
+      if (!(/** @type {Element} */ (event.target).closest("summary"))) return;
+      be(false);
+      held.current = hold(at);
+    };
+    at.addEventListener("click", opens);
+    return () => {
+      grown.disconnect();
+      at.removeEventListener("click", opens);
+    };
   }, []);
-  useLayoutEffect(() => stay(box.current, atEnd.current, held.current));
+  useLayoutEffect(() => {
+    if (cut) be(false);
+    keep();
+  });
   useEffect(() => { if (!atEnd.current) setAway(true); }, [last]);
   useLayoutEffect(() => { if (ready) toEnd(); }, [ready]);
-  // moved notes where the reader is. Growing text moves nobody away from the end, because
-  // it does not scroll.
+  // moved notes where the reader is. Only who goes up leaves the end: text that grew since
+  // does not count.
   const moved = (/** @type {() => void} */ earlier, /** @type {() => void} */ later) => {
     const at = box.current;
     if (!at) return;
     const below = at.scrollHeight - at.scrollTop - at.clientHeight;
-    place.atEnd = atEnd.current = !cut && below < near;
-    held.current = hold(at);
+    const up = at.scrollTop < held.current.from - 1;
+    be(!cut && (below < 2 || !up && (atEnd.current || below < near)));
+    if (at.scrollTop !== held.current.from) held.current = hold(at); // else what grew is not yet made up for
     if (atEnd.current) setAway(false);
     setFar(below > 2 * at.clientHeight);
     if (at.scrollTop < ahead && ready && at.scrollHeight > at.clientHeight) earlier();
@@ -53,8 +69,9 @@ export function useScroll(ready, last, cut) {
 }
 
 /**
- * Held is what the reader looks at: the first element in sight, and where it is.
- * @typedef {{from: number, top: number, element?: HTMLElement}} Held
+ * Held is what the reader looks at: the first things in sight, the outer ones last, and where
+ * they are. What is drawn anew is not there any more, but what it is in may be.
+ * @typedef {{from: number, seen: {element: Element, top: number}[]}} Held
  */
 
 /**
@@ -62,25 +79,31 @@ export function useScroll(ready, last, cut) {
  * @returns {Held}
  */
 function hold(box) {
-  const all = /** @type {HTMLElement[]} */ ([...(box.firstElementChild?.children ?? [])]);
-  const element = all.find((e) => e.tagName === "ARTICLE" && e.offsetTop + e.offsetHeight > box.scrollTop);
-  return { from: box.scrollTop, top: element?.offsetTop ?? 0, element };
+  const edge = box.getBoundingClientRect().top;
+  const seen = [];
+  let inside = box.firstElementChild;
+  while (inside) {
+    const of = inside === box.firstElementChild ? [...inside.children].filter((e) => e.tagName === "ARTICLE") : [...inside.children];
+    const element = of.find((e) => e.getBoundingClientRect().bottom > edge && e.clientHeight > 0);
+    if (!element) break;
+    const top = element.getBoundingClientRect().top - edge;
+    seen.unshift({ element, top });
+    inside = top < 0 ? element : null;
+  }
+  return { from: box.scrollTop, seen };
 }
 
 // stay keeps the reader's place when something came or went: at the end, or above or below them.
 /**
- * @param {HTMLElement | null} box
+ * @param {HTMLElement} box
  * @param {boolean} atEnd
  * @param {Held} held
  */
 function stay(box, atEnd, held) {
-  if (!box) return;
   if (atEnd) box.scrollTop = box.scrollHeight;
-  else if (held.element?.isConnected && Math.abs(box.scrollTop - held.from) < 1) {
-    const by = held.element.offsetTop - held.top;
-    if (!by) return;
-    box.scrollTop += by;
-    held.top += by;
-    held.from = box.scrollTop;
-  }
+  else if (Math.abs(box.scrollTop - held.from) < 1) {
+    const there = held.seen.find(({ element }) => element.isConnected);
+    if (there) box.scrollTop += there.element.getBoundingClientRect().top - box.getBoundingClientRect().top - there.top;
+  } else return;
+  held.from = box.scrollTop;
 }
