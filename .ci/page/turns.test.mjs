@@ -4,7 +4,7 @@ import path from "node:path";
 import test from "node:test";
 
 const folder = path.join(import.meta.dirname, "../../internal/console/app/js");
-const { entriesOf } = await import(path.join(folder, "turns.js"));
+const { entriesOf, newestOf } = await import(path.join(folder, "turns.js"));
 const { quoted, withQuote } = await import(path.join(folder, "quotes.js"));
 const me = { person: "operator", identities: ["operator"] };
 const at = (minute) => `2026-11-29T10:${String(minute).padStart(2, "0")}:00Z`;
@@ -125,4 +125,17 @@ test("a decision about a call is said once, by its answer", () => {
   const approvals = [{ id: "q", turn: "web:x#1", tool: "write_file", state: "used" }];
   assert.deepEqual(shown({ messages, feed, approvals }), ["person write it", "answer Done."]);
   assert.equal(shown({ messages, feed }).length, 4); // of an older one nothing else tells
+});
+
+test("another try is offered at the newest failure alone", () => {
+  const apology = (seq, turn) => ({ seq, id: `f${seq}`, from: "dragoman", kind: "apology", turn, text: "Sorry.", at: at(seq) });
+  const command = { seq: 9, id: "c", from: "person", text: "/help", at: at(9) };
+  const messages = [said(1, "user", "one"), said(2, "assistant", "Sorry.", { synthetic: true }), said(3, "user", "two", { turn: "web:x#3" }), said(4, "assistant", "Sorry.", { synthetic: true, turn: "web:x#3" })];
+  const feed = [apology(2, "web:x#1"), apology(4, "web:x#3")];
+  const newest = (parts) => newestOf(entriesOf(talk(parts), [], me));
+  assert.equal(newest({ messages, feed }), "f4");
+  assert.equal(newest({ messages, feed: [...feed, command] }), "f4");
+  const answered = [...messages, said(5, "user", "three", { turn: "web:x#5" }), said(6, "assistant", "3", { turn: "web:x#5" })];
+  assert.equal(newest({ messages: answered, feed }), "aweb:x#5.6");
+  assert.equal(newest({ messages: [...messages, said(5, "user", "three", { turn: "web:x#5" })], feed }), "m5");
 });

@@ -69,6 +69,11 @@ export function entriesOf(talk, unsent, me) {
   return dated(all, talk.newFrom);
 }
 
+// newestOf is the id of what another try would put right: only there is it offered. Commands
+// do not count.
+/** @param {Entry[]} entries */
+export const newestOf = (entries) => entries.findLast((e) => ["answer", "failure", "again"].includes(e.kind) || e.kind === "person" && (e.turn || e.waiting || e.unsent))?.id;
+
 // fold makes entries of a transcript: a turn's calls, results and words are one answer.
 /**
  * @param {import("./types.js").Message[]} messages

@@ -13,7 +13,7 @@ import { useStore } from "../store.js";
 import { styled } from "../styled.js";
 import { isClosed, isRoom, loadEarlier, loadLater, markRead, openTalk, reload, toNewest, trim } from "../talk.js";
 import { t } from "../text.js";
-import { entriesOf } from "../turns.js";
+import { entriesOf, newestOf } from "../turns.js";
 import { ChatHead } from "./chathead.js";
 import { Composer } from "./composer.js";
 import { Entry } from "./entry.js";
@@ -60,7 +60,7 @@ export function Chat({ of: key, at, details, hidden }) {
   const end = () => (talk?.later ? toNewest(key).then(scroll.toEnd) : scroll.toEnd());
   const Frame = hidden ? "section" : "main";
   if (isClosed(row)) return html`<${Frame} class="chat" id=${hidden ? null : "main"} tabindex="-1" aria-label=${titleOf(head)}><${ChatHead} of=${head} growing=${false} details=${details} /><div class="scroll"><${Closed} /></div><//>`;
-  const say = { quote: setQuote, edit: setEditing, talkKey: key, own: Boolean(head.own), answering: growing, net: head.network ?? "", last: entries.findLast((e) => e.kind === "answer" || e.kind === "person")?.id };
+  const say = { quote: setQuote, edit: setEditing, talkKey: key, own: Boolean(head.own), answering: growing, net: head.network ?? "", last: newestOf(entries) };
   return html`<${Frame} class="chat" id=${hidden ? null : "main"} tabindex="-1" aria-label=${titleOf(head)}>
     <${ChatHead} of=${head} growing=${growing} details=${details} />
     ${along && html`<p class="readalong"><${Icon} name="eye" small /><span>${alongIn(head, writerOf(talk))}</span></p>`}

@@ -20,7 +20,7 @@ const undelivered = () => import("./failure.js").then((m) => m.Undelivered);
  * @property {boolean} own
  * @property {boolean} answering
  * @property {string} net the network's type
- * @property {string} [last] the id of the newest answer or question
+ * @property {string} [last] the id of the newest answer, question or failure
  */
 
 /** @param {{of: import("../turns.js").Entry, say: Say}} props */

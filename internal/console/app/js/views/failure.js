@@ -16,13 +16,14 @@ import { apology } from "../told.js";
 export function Failure({ of: e, say }) {
   const [said, cure] = apology(e.text ?? "");
   const models = useStore((s) => s.models);
+  const newest = say.last === e.id; // another try answers what was asked last
   const retry = (/** @type {string | undefined} */ model) => again(say.talkKey, model).catch(trouble);
   const others = models.map((m) => ({ icon: "sparkles", text: m.name, act: () => retry(m.name) }));
   return html`<article class="message"><section class="inset bad" role="alert">
     <h2><${Icon} name="circle-alert" small />${t("There is no answer")}</h2>
     <p>${said === e.text ? html`<${English}>${said}<//>` : said}${cure && html` <${English}>${cure}<//>`}</p>
-    <div class="actions"><${Button} kind="primary" data-key="r" onClick=${() => retry(undefined)}>${t("Retry")}<//>
-      ${others.length > 1 && html`<${Menu} label=${t("Answer with another model")} items=${others} button=${(/** @type {any} */ open) => html`<${Button} onClick=${open}>${t("Answer with another model")}<//>`} />`}
+    <div class="actions">${newest && html`<${Button} kind="primary" data-key="r" onClick=${() => retry(undefined)}>${t("Retry")}<//>`}
+      ${newest && others.length > 1 && html`<${Menu} label=${t("Answer with another model")} items=${others} button=${(/** @type {any} */ open) => html`<${Button} onClick=${open}>${t("Answer with another model")}<//>`} />`}
       ${may("admin") && html`<a class="button quiet" href="/log">${t("Open the log")}</a>`}</div>
   </section></article>`;
 }
