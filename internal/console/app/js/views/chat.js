@@ -54,7 +54,8 @@ export function Chat({ of: key, at, details, hidden }) {
   const head = row ?? /** @type {import("../types.js").Conversation} */ ({ key, network: key.split(":")[0], own: isRoom(key), message_count: 0 });
   const entries = talk?.loaded && me ? entriesOf(talk, unsent.filter((m) => m.key === key), me) : [];
   const growing = entries.some((e) => e.growing);
-  const scroll = useScroll(talk?.loaded ?? false, entries.at(-1)?.id ?? "", Boolean(talk?.later));
+  const newest = entries.at(-1);
+  const scroll = useScroll(talk?.loaded ?? false, (newest?.kind === "answer" ? newest.turn : newest?.id) ?? "", Boolean(talk?.later));
   useEffect(() => { if (scroll.atEnd.current) trim(key); }, [talk?.messages.length]);
   const them = head.group ? t("the group") : writerOf(talk) ?? titleOf(head);
   const end = () => (talk?.later ? toNewest(key).then(scroll.toEnd) : scroll.toEnd());
