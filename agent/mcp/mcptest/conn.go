@@ -43,10 +43,19 @@ type conn struct {
 	listen json.RawMessage // the request that asked for notifications
 	asked  int
 	call   json.RawMessage // the call that waits for answers to questions
+	chaos  *chaos          // nil: what is sent is what was meant
 }
 
-// send writes one message, whatever it is.
+// send writes one message, whatever it is, and whatever becomes of it.
 func (c *conn) send(text string) {
+	if c.chaos != nil {
+		c.disturb(text)
+		return
+	}
+	c.write(text)
+}
+
+func (c *conn) write(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before, after, _ := strings.Cut(c.frame, "%s")

@@ -12,6 +12,8 @@
 // [Main] first; [Command] is the command line of that. Over HTTP a server is a
 // [Handler]. By hand: go run ./agent/mcp/mcptest/server hang.
 //
+// [Random] is a server that changes at random what it should send, by a seed.
+//
 // Failures: none that is not meant. A name that is not known ends the process with 2.
 //
 // Goroutines: a process ends with its own. Those of a Handler end with its requests.
@@ -62,11 +64,17 @@ func Run(name string, args ...string) int {
 	}
 	name, old := strings.CutSuffix(name, "@old")
 	b, ok := behaviours()[name]
+	var x *chaos
+	if name == Random {
+		x = newChaos(seedOf(args))
+		b = randomBehaviour(x.n(2) == 0)
+		ok = true
+	}
 	if !ok {
 		fmt.Fprintf(os.Stderr, "mcptest: no server is called %q; there are: %s\n", name, strings.Join(Names(), " "))
 		return 2
 	}
-	c := &conn{ctx: context.Background(), out: os.Stdout, frame: "%s\n", old: old, args: args}
+	c := &conn{ctx: context.Background(), out: os.Stdout, frame: "%s\n", old: old, args: args, chaos: x}
 	b.serve(c, os.Stdin)
 	return 0
 }

@@ -100,6 +100,9 @@ func Handler(name string, args ...string) http.Handler {
 	if slices.Contains(Good, name) {
 		return goodHandler(name)
 	}
+	if name == Random {
+		return randomHandler(args)
+	}
 	if b, ok := web[name]; ok {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { b.serve(w, r, args) })
 	}
@@ -128,7 +131,9 @@ func answer(b behaviour, c *conn, w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "text/event-stream")
+	}
 	b.handle(c, m)
 	if m.Method == "subscriptions/listen" {
 		rest(r, forever)
