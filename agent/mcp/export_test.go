@@ -39,3 +39,6 @@ var FormOf = formOf
 var EffortOf = effortOf
 
 const MaxSchemaEffort = maxSchemaEffort
+
+// Pace is what slows down the reading of a program.
+func Pace() func(int) { return (&pace{}).spend }

@@ -16,6 +16,7 @@ type filter struct {
 	rest    []byte // of the line that is being read
 	err     error
 	gate    gate
+	pace    pace
 
 	mu  sync.Mutex
 	why error // what ended it: see failure
@@ -55,6 +56,7 @@ func (f *filter) next() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.pace.spend(len(line) + perLine)
 	text := bytes.TrimSpace(line)
 	switch {
 	case len(text) == 0:
@@ -89,6 +91,7 @@ type tail struct {
 	mu    sync.Mutex
 	lines []string
 	part  []byte // of a line that is being written
+	pace  pace   // of Write
 }
 
 const (
@@ -112,6 +115,7 @@ func (t *tail) add(line string) {
 
 // Write is of io.Writer, for stderr.
 func (t *tail) Write(p []byte) (int, error) {
+	t.pace.spend(len(p))
 	for _, b := range p {
 		switch {
 		case b == '\n':

@@ -128,6 +128,9 @@ func compact(next sdk.MethodHandler) sdk.MethodHandler {
 			return result, err
 		}
 		listed.TTLMs = 0 // what has changed is asked for again
+		if len(listed.Tools) > maxTools {
+			listed.Tools = slices.Clone(listed.Tools[:maxTools+1]) // one more, so that it is told
+		}
 		for _, t := range listed.Tools {
 			if t == nil {
 				continue
