@@ -25,7 +25,7 @@ var abilities = []ability{
 	{"open web pages", []string{"web page", "browse"}, true},
 	{"keep files", []string{"write a text file", "write a file"}, false},
 	{"remember anything beyond this conversation", []string{"remember", "beyond this conversation", "memory"}, false},
-	{"run programs", []string{"exec", "shell", "run a command", "run code"}, false},
+	{"run programs", []string{"shell", "run a command", "execute a command", "run code", "execute code"}, false},
 	{"make pictures", []string{"image", "picture", "draw"}, false},
 }
 

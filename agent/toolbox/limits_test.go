@@ -35,6 +35,7 @@ func TestCannot(t *testing.T) {
 			}, append(everything[1:5:5], everything[6:]...)...),
 			"remind anybody of something or act later or remember anything beyond this conversation",
 		},
+		"a query is no program":   {append([]agent.Spec{spec("db__execute_query", "Execute a query.")}, append(everything[:6:6], everything[7:]...)...), "run programs"},
 		"everything":              {everything, ""},
 		"a name in other letters": {append(everything[:7:7], spec("MakeImage", "")), ""},
 	} {
