@@ -42,7 +42,9 @@ func TestPageBomb(t *testing.T) {
 			return len(all) > before && strings.Contains(all[len(all)-1], want)
 		})
 	}
-	if kB := d.memory(t, "VmHWM"); kB > 250<<10 {
-		t.Errorf("the daemon had %d kB", kB)
+	kB := d.memory(t, "VmHWM")
+	t.Logf("the daemon had %d kB at most", kB)
+	if kB > 250<<10 {
+		t.Error("that is more than 250 MB")
 	}
 }
