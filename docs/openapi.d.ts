@@ -963,7 +963,7 @@ export interface Restored {
 }
 /** Running is an unfinished turn: it runs now, or will resume after a crash. */
 export interface Running {
-  /** Messages are those that it answers and its own so far, as they will be in the transcript, but without a seq. */
+  /** Messages are those that it answers and its own so far, as they will be in the transcript, but without a seq. Before its first step there are none: the feed has what people wrote. */
   messages: (Message)[];
   /** Text is what people can read of its answer so far, with the words of Messages. It is left out before the first word, and where the turn runs on another node. The events "text" go on from here: see their offset. */
   text?: string;

@@ -37,6 +37,8 @@ test("what waits comes after the answer that grows, and keeps its place afterwar
   const first = said(1, "user", "one");
   const feed = [{ seq: 3, id: "f", from: "person", text: "two", at: at(2), waiting: true }];
   assert.deepEqual(shown({ running: { turn: "web:x#1", messages: [{ ...first, seq: 0 }] }, feed }), ["person one", "answer", "person two"]);
+  const asked = { seq: 1, id: "e", from: "person", text: "one", at: at(1), waiting: true };
+  assert.deepEqual(shown({ running: { turn: "web:x#1", messages: [] }, feed: [asked, ...feed] }), ["person one", "answer", "person two"]);
   const messages = [first, said(2, "assistant", "1", { at: at(9) }), said(3, "user", "two", { at: at(2), turn: "web:x#3" }), said(4, "assistant", "2", { at: at(10), turn: "web:x#3" })];
   assert.deepEqual(shown({ messages, feed: [{ ...feed[0], waiting: false }] }), ["person one", "answer 1", "person two", "answer 2"]);
 });

@@ -93,3 +93,20 @@ type saying struct {
 }
 
 func (s saying) Saying(channels.Key) (turn, text string) { return s.turn, s.text }
+
+// A turn that has made no step is running, and its conversation is being answered.
+func TestRunningBeforeTheFirstStep(t *testing.T) {
+	o := optionsOf(filled(t))
+	k := channels.MustKey("irc:#go/../x?y&z")
+	o.Talk = saying{turn: k.String() + "#1"}
+	c := api.InProcess(api.New(o))
+	defer c.Close()
+	now, err := api.ReadRunning.Call(t.Context(), c, api.About{Key: k})
+	if err != nil || now.Turn != k.String()+"#1" || len(now.Messages) != 0 {
+		t.Errorf("Running = %+v, %v; want the turn, and no messages", now, err)
+	}
+	one, err := api.ReadConversation.Call(t.Context(), c, api.About{Key: k})
+	if err != nil || !one.Answering {
+		t.Errorf("Conversation = %+v, %v; want it being answered", one, err)
+	}
+}

@@ -29,6 +29,10 @@ func (s *server) ended(ctx context.Context, list []Conversation, may func(channe
 		}
 		c.Waiting = end.Waiting
 		c.Answering = end.Begun
+		if s.Talk != nil && !c.Answering { // a turn that has not made a step is in no store
+			turn, _ := s.Talk.Saying(c.Key)
+			c.Answering = turn != ""
+		}
 		c.GivenUp = end.Dead
 		if end.Last == nil {
 			end.Last, err = s.lastKept(ctx, c.Key, c.Group)

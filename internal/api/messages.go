@@ -132,7 +132,8 @@ func (s *server) end(ctx context.Context, k channels.Key) (int64, error) {
 type Running struct {
 	Turn string `json:"turn"` // "": there is none
 	// Messages are those that it answers and its own so far, as they will be in
-	// the transcript, but without a seq.
+	// the transcript, but without a seq. Before its first step there are none: the feed has
+	// what people wrote.
 	Messages []Message `json:"messages"`
 	// Text is what people can read of its answer so far, with the words of Messages. It is
 	// left out before the first word, and where the turn runs on another node. The events
@@ -150,7 +151,11 @@ func (s *server) running(ctx context.Context, a About) (Running, error) {
 	if s.Talk == nil {
 		return now, err
 	}
-	if turn, text := s.Talk.Saying(a.Key); turn == p.Turn {
+	turn, text := s.Talk.Saying(a.Key)
+	if p.Turn == "" {
+		now.Turn = turn
+	}
+	if now.Turn == turn {
 		now.Text = text
 	}
 	return now, err

@@ -25,7 +25,7 @@ type Talk interface {
 	// Reply sends what somebody wrote by hand.
 	Reply(ctx context.Context, r Reply) error
 	// Saying returns the answer of the running turn so far and the turn's id, if it runs
-	// in this process; else "".
+	// in this process and is not stored; else "".
 	Saying(k channels.Key) (turn, text string)
 }
 

@@ -284,6 +284,7 @@ func (g *Gateway) emit(e stream.Event) {
 }
 
 func (r *run) emitTurnDone(res agent.Result, outcome string, took time.Duration) {
+	r.live.committed() // whoever hears of it and asks is told of no running turn
 	e := r.doneEvent(res, outcome)
 	e.TookMS = took.Milliseconds()
 	e.Kept = r.kept

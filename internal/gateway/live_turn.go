@@ -166,14 +166,18 @@ func (s *chats) partial(ctx context.Context, k channels.Key) (turn, text, previe
 }
 
 // Saying returns the answer of k's running turn so far and the turn's id, if it runs in this
-// process and has said something; else "". It is all that [stream.Text] told, or more.
+// process and is not stored; else "". It is all that [stream.Text] told, or more.
 func (g *Gateway) Saying(k channels.Key) (turn, text string) {
 	t := g.chats.turn(k)
 	if t == nil {
 		return "", ""
 	}
-	p, _ := t.current()
-	return t.turn, p.Text
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return "", ""
+	}
+	return t.turn, t.progress.Text
 }
 
 func (s *chats) age(k channels.Key, now time.Time) (time.Duration, bool) {

@@ -61,9 +61,11 @@ export function entriesOf(talk, unsent, me) {
   const said = inTime(fold(transcript, talk, me));
   const oldest = talk.earlier ? talk.messages[0]?.at ?? "" : "";
   const beside = besides(talk, transcript, me).filter((e) => e.at >= oldest && e.at <= newest);
-  const all = between(said, beside.filter((e) => !e.waiting));
+  const waiting = beside.filter((e) => e.waiting);
+  const asked = talk.running?.turn && !talk.running.messages.length ? waiting.splice(0, 1) : []; // by a turn without a step
+  const all = [...between(said, beside.filter((e) => !e.waiting)), ...asked];
   grow(all, talk);
-  all.push(...beside.filter((e) => e.waiting)); // answered after what is being answered
+  all.push(...waiting); // answered after what is being answered
   for (const item of talk.dead) all.push({ kind: "dead", id: item.id, at: item.at, text: item.error ?? "", item });
   for (const m of unsent) all.push({ kind: "person", id: m.id, at: m.at, text: m.text, mine: true, unsent: m, files: m.files?.map((f) => ({ kind: "document", name: f.name, type: f.type, bytes: f.bytes })) });
   return dated(all, talk.newFrom);
