@@ -34,9 +34,9 @@ export const shapeOf = (a) => (a.state === "denied" ? ["quiet", "x"] : a.state =
 /** @param {import("../types.js").Approval} a */
 export function ended(a) {
   const word = t(ends[a.state] ?? a.state);
-  const { me } = now();
+  const { me, names } = now();
   if (a.by && (a.by === me?.person || me?.identities.includes(a.by))) return t("{0} by you", a.always ? t("Always allowed") : word);
-  const by = a.by_name || a.by;
+  const by = a.by_name || names?.[a.by ?? ""] || a.by;
   return by ? t("{0} by {1}", a.always ? t("Always allowed") : word, by) : word;
 }
 

@@ -16,7 +16,9 @@ import { Table } from "../parts/table.js";
 import { toast, trouble } from "../parts/toast.js";
 import { View } from "../parts/view.js";
 import { go, talkPath } from "../router.js";
+import { useStore } from "../store.js";
 import { clock, number, since, size, t, wholeTime } from "../text.js";
+import { Settled } from "./request.js";
 
 /** @typedef {import("../types.js").QueueItem} QueueItem */
 
@@ -70,6 +72,7 @@ export function Queue() {
   const [filter, choose] = useState("");
   const [words, look] = useState("");
   const [gone, hide] = useState(/** @type {string[]} */ ([]));
+  const settled = useStore((s) => s.waiting?.settled) ?? [];
   const queue = usePages("queue", { ...filters[filter], text: words }, changes);
   const back = (/** @type {string} */ id) => hide((ids) => ids.filter((one) => one !== id));
   const act = (/** @type {Promise<any>} */ done, /** @type {string} */ said) => done.then(() => toast(said), trouble).then(queue.again);
@@ -90,7 +93,7 @@ export function Queue() {
     tools=${html`<${Segments} label=${t("Show")} of=${choices} value=${filter} set=${choose} />`}>
     ${(/** @type {{data: QueueItem[], next?: string}} */ page) => {
       const rows = page.data.filter((i) => !gone.includes(i.id));
-      return html`${(words || page.next || rows.length > 12) && html`<${Search} label=${t("Search the queue")} value=${words} onInput=${(/** @type {any} */ e) => look(e.currentTarget.value)} />`}
+      return html`${settled.map((a) => html`<${Settled} key=${a.id} of=${a} />`)}${(words || page.next || rows.length > 12) && html`<${Search} label=${t("Search the queue")} value=${words} onInput=${(/** @type {any} */ e) => look(e.currentTarget.value)} />`}
         ${rows.length ? html`<${Table} label=${t("Queue")} rows=${rows} name=${(/** @type {QueueItem} */ i) => i.id} columns=${columns(rows, act, drop)} /><${More} of=${queue} />`
         : html`<${Empty} icon="inbox" title=${words || filter ? t("Nothing of this kind") : t("The queue is empty")}>${t("Every message has its answer, and every answer has arrived.")}<//>`}`;
     }}
