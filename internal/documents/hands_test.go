@@ -20,8 +20,11 @@ import (
 	"dragoman/internal/testkit"
 )
 
+// childWork is what the daemon calls the work of a child that reads documents.
+const childWork = "document"
+
 func TestMain(m *testing.M) {
-	sandbox.Main(nil)
+	sandbox.Main(map[string]sandbox.Work{childWork: sandbox.Within(176<<20, documents.Serve)})
 	os.Exit(m.Run())
 }
 
