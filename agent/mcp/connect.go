@@ -185,7 +185,7 @@ func list(ctx context.Context, l *link, c *live) (*listing, error) {
 		if r.NextCursor == "" {
 			break
 		}
-		if found.seen > 2*maxListing {
+		if found.seen > maxListing+maxListing/2 {
 			found.odd = append(found.odd, "it lists too much: the rest is left out")
 			break
 		}

@@ -25,7 +25,7 @@
 //	it does not end                         its whole process group is killed after 1 s, by us or by what [Options.Launch] asked
 //	its files cannot be read here           with Launch it is not started: nobody would notice a change
 //	it says that its tools are others       listed again, at most once in 5 s; what is new waits for [Pool.Accept]
-//	it lists without an end                 cut at 300 tools, 20 pages or 2 MiB
+//	it lists without an end                 cut at 300 tools, 20 pages or 1 MiB
 //	10,000 notes or questions               20 a second are heard, and of progress one in 5 s is shown; over HTTP the answer ends
 //	it writes without an end                after 64 MiB read at 4 MiB a second, and lines count as 512 bytes more
 //	it asks the person, or the model        an [agent.Asking], at most 3 times a call, and never for a password; never the model

@@ -107,7 +107,7 @@ func TestManyTools(t *testing.T) {
 		for _, tool := range report.Tools {
 			size += len(tool.Now)
 		}
-		if size > 2<<20 {
+		if size > 1<<20 {
 			t.Errorf("%s: its tools are kept in %d bytes", behaviour, size)
 		}
 	}

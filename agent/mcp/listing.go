@@ -19,7 +19,7 @@ const (
 	// maxDefinition bounds the canonical form of one tool. A note has room for it.
 	maxDefinition = 32 << 10
 	// maxListing bounds all of them together.
-	maxListing = 2 << 20
+	maxListing = 1 << 20
 	// perTool is about what a tool costs that says nothing about itself.
 	perTool = 512
 	// maxDescription bounds what the model reads of one.
