@@ -79,6 +79,8 @@ type campaign struct {
 	mail    *mailServer
 	// orders finds what foreign words demand.
 	orders *regexp.Regexp
+	// skillDir is the operator's folder of skills.
+	skillDir string
 	// accepted: the operator has accepted how the mail server describes its tools.
 	accepted bool
 }
@@ -195,7 +197,7 @@ func (c *campaign) serve(t *testing.T) {
 // newCampaign is a house whose model has hands, and obeys what orders finds. says is how its
 // mail server describes a tool; without that it has no mail server.
 func newCampaign(t *testing.T, orders *regexp.Regexp, says string) *campaign {
-	c := &campaign{called: map[int]bool{}, ended: map[int]bool{}, planted: map[int]agenttest.ToolDelta{}, orders: orders}
+	c := &campaign{called: map[int]bool{}, ended: map[int]bool{}, planted: map[int]agenttest.ToolDelta{}, orders: orders, skillDir: t.TempDir()}
 	servers := ""
 	if says != "" {
 		c.mail = newMailServer(t, says)
@@ -210,7 +212,8 @@ queue: {rate_per_minute: 0}
 routes: [{from: telegram, to: "telegram:72"}]
 hearing: {url: "http://%s/v1"}
 agent: {delegate: {enabled: true}}
-%s`, web, web, servers),
+skills: {dir: %q}
+%s`, web, web, c.skillDir, servers),
 	})
 	c.serve(t)
 	return c
@@ -228,6 +231,7 @@ func (c *campaign) run(t *testing.T, carriers []carrier) {
 			c.injections = append(c.injections, injection{n, carrier, demand, botapi.Person(5000+int64(n), "Ada")})
 		}
 	}
+	c.skills(t)
 	d := c.start()
 	if strings.Contains(d.out.String(), "commands cannot run here") {
 		t.Skip("this system lacks what the sandbox needs")
