@@ -18,7 +18,11 @@ export function Find({ of: f }) {
     return unmark;
   }, []);
   useEffect(() => mark(f.words), [f.words, f.shown, entries]);
-  useEffect(() => { if (f.shown) show(f.hits[f.at]); }, [f.shown]);
+  useEffect(() => {
+    if (!f.shown) return;
+    show(f.hits[f.at]);
+    bring(wordsOf(f.words));
+  }, [f.shown]);
   const count = f.problem ? t("The search failed.") : !f.words.trim() ? "" : f.hits.length ? t("{0} of {1}", number(f.at + 1), number(f.hits.length)) : f.loading ? t("Searching") : t("Nothing found");
   useEffect(() => { if (count) speakUp(count); }, [count]);
   const press = (/** @type {KeyboardEvent} */ event) => {
@@ -42,11 +46,32 @@ export function Find({ of: f }) {
   </div>`;
 }
 
+/** @param {string} words */
+const wordsOf = (words) => words.toLowerCase().split(/\s+/).filter(Boolean);
+
+// bring scrolls to the place in the message that is shown where most of the words are: it may
+// be longer than the screen.
+/** @param {string[]} wanted */
+function bring(wanted) {
+  const message = document.querySelector(".chat .target");
+  if (!message) return;
+  let most = 0;
+  /** @type {Node | null} */
+  let best = null;
+  const walk = document.createTreeWalker(message, NodeFilter.SHOW_TEXT);
+  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+    const text = (node.textContent ?? "").toLowerCase();
+    const has = wanted.filter((word) => text.includes(word)).length;
+    if (has > most) [most, best] = [has, node];
+  }
+  best?.parentElement?.scrollIntoView({ block: "center" });
+}
+
 // mark shows the words in what is drawn. It changes nothing of it.
 /** @param {string} words */
 function mark(words) {
   if (!("highlights" in CSS)) return;
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  const wanted = wordsOf(words);
   /** @type {Range[]} */
   const ranges = [];
   for (const box of wanted.length ? document.querySelectorAll(".chat :is(.bubble, .answer)") : []) {

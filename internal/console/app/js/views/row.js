@@ -68,11 +68,12 @@ const filed = {
   image: ["image", "Picture"], sticker: ["image", "Sticker"], voice: ["mic", "Voice message"], audio: ["volume-2", "Sound"], video: ["play", "Video"], document: ["paperclip", "File"],
 };
 
-// Found is the place of a message in which the words are.
+// Found is the place of a message in which most of the words are.
 /** @param {{hit: import("../types.js").Hit}} props */
 export function Found({ hit }) {
   const { content } = hit.message;
-  const first = hit.marks[0];
+  const near = (/** @type {{start: number}} */ m) => hit.marks.filter((o) => o.start >= m.start && o.start < m.start + 60).length;
+  const first = hit.marks.reduce((best, m) => (near(m) > near(best) ? m : best), hit.marks[0]);
   if (!first) return content.slice(0, 120);
   const begin = Math.max(0, first.start - 12);
   const end = first.start + first.length;
