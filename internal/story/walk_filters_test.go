@@ -58,6 +58,11 @@ func TestWalkFilters(t *testing.T) {
 	w.until("the new one and the oldest", fmt.Sprintf(`document.querySelectorAll(".row").length === 2 && document.querySelector(".row[href*='%s']")`, strings.TrimPrefix(key(2*pageOfRows-1), "web:")))
 	w.click("button", "Waiting")
 	w.reads("Nothing under “Waiting”")
+	w.click("link", "For you…") // which is of all conversations
+	w.reads("Unread and unanswered")
+	w.click("link", "Talk…")
+	w.click("button", "Waiting")
+	w.reads("Nothing under “Waiting”")
 	w.click("button", "Show all conversations")
 	w.until("the first page again", rows)
 }

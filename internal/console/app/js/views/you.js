@@ -2,6 +2,7 @@
 
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { keep, kept } from "../kept.js";
+import { choose } from "../list.js";
 import { canAsk } from "../notify.js";
 import { network } from "../parts/avatar.js";
 import { Button } from "../parts/button.js";
@@ -31,6 +32,7 @@ export function You() {
   const fresh = useStore((s) => s.list);
   useEffect(() => {
     if (now().waiting) loadWaiting();
+    if (now().list.filter !== "All") choose("All"); // a filter of Talk hides what is new
     begin();
   }, []);
   const rows = fresh.rows.filter((c) => c.own && (c.unread || c.waiting && !c.answering && !["question", "form"].includes(c.last?.kind ?? ""))).slice(0, mostUnread);
@@ -42,7 +44,7 @@ export function You() {
   };
   const known = waiting && (waiting.items.length || waiting.decided.length || !waiting.problem) ? waiting : undefined;
   return html`<${View} title=${t("For you")} of=${{ data: known, problem: waiting?.problem, again: loadWaiting }} tools=${!offers && html`<${Notify} />`} say=${t("What waits for your decision. Nothing here goes on by itself, except that approvals are denied in the end.")}>
-    ${(/** @type {Waiting} */ w) => html`${offers && html`<${Offer} close=${close} />`}<${Cards} of=${w} unread=${rows.length} />
+    ${(/** @type {Waiting} */ w) => html`<${Cards} of=${w} unread=${rows.length} />${offers && html`<${Offer} close=${close} />`}
       ${rows.length > 0 && html`<section><header><h2 class="grow">${t("Unread and unanswered")}</h2></header>
         <ul class="card rows plain">${rows.map((c) => html`<li key=${c.key}><${Row} of=${c} current=${false} words="" /></li>`)}</ul></section>`}
       <${Before} of=${w} />`}
