@@ -23,6 +23,7 @@
 //	no answer                               the call ends after 60 s, or 60 s after the last progress, at most 10 min; two such calls in a row end the connection
 //	it does not answer server/discover      the error names the setting protocol
 //	it does not end                         its whole process group is killed after 1 s, by us or by what [Options.Launch] asked
+//	its requests over HTTP do not end       cut after 2.5 s; [Pool.Close] gives up after 10 s
 //	its files cannot be read here           with Launch it is not started: nobody would notice a change
 //	it says that its tools are others       listed again, at most once in 5 s; what is new waits for [Pool.Accept]
 //	it lists without an end                 cut at 300 tools, 20 pages or 1 MiB
