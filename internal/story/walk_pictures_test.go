@@ -116,9 +116,12 @@ func TestWalkPictures(t *testing.T) {
 		w.resize(shot.width, map[int64]int64{360: 740, 768: 960, 1440: 900}[shot.width])
 		w.open(shot.path)
 		w.until("formulas and colours", `!document.querySelector(".formula:not(.set), .block code:not(:has(span))")`)
+		if !strings.HasPrefix(shot.path, "/talk") {
+			w.until("what is unread", `/\d/.test(document.querySelector('a[href="/talk"]')?.innerText ?? "")`)
+		}
 		if shot.path == "/usage" {
 			w.click("button", "By conversation")
-			w.until("the rows", `document.querySelector(".convo")`)
+			w.until("the titles", `document.querySelector(".legend")?.innerText.includes("Bread")`)
 		}
 		asks[bool](w, `(document.activeElement?.blur(), true)`)
 		w.picture(shot.name)

@@ -9,6 +9,7 @@ import { t } from "./text.js";
 
 const width = 300;
 const height = 100;
+const widest = 30; // of a bar: the first of a month is one day
 
 // daysFrom are the days of a range that begins when anything is known: bars begin at the left.
 /**
@@ -52,6 +53,7 @@ export function Bars({ title, days, parts, shown, said, slots }) {
   const sums = days.map((_, i) => parts.reduce((n, part) => n + part.values[i], 0));
   const top = nice(Math.max(0, ...sums));
   const step = width / Math.max(1, slots);
+  const wide = Math.min(step * 0.84, widest);
   const last = days.length - 1;
   const here = at === null ? last : Math.min(at, last);
   const words = (/** @type {number} */ i) => `${said(days[i])}: ${shown(sums[i])}${parts.length > 1 ? ` (${parts.filter((p) => p.values[i]).map((p) => `${p.name || t("others")} ${shown(p.values[i])}`).join(", ")})` : ""}`;
@@ -77,12 +79,12 @@ export function Bars({ title, days, parts, shown, said, slots }) {
         return parts.map((part, k) => {
           const tall = (part.values[i] / top) * height;
           below += tall;
-          return tall > 0 && html`<rect class=${`f${k + 1}`} x=${i * step + step * 0.08} y=${height - below} width=${step * 0.84} height=${Math.max(0.4, tall - 0.6)} />`;
+          return tall > 0 && html`<rect class=${`f${k + 1}`} x=${(i + 0.5) * step - wide / 2} y=${height - below} width=${wide} height=${Math.max(0.4, tall - 0.6)} />`;
         });
       })}
       ${at !== null && html`<line class="cursor" x1=${(here + 0.5) * step} x2=${(here + 0.5) * step} y1="0" y2=${height} />`}
     </svg>
-    <div class="axis" dir="ltr"><span>${said(days[0])}</span><span>${slots > days.length ? "" : said(days[last])}</span></div>
+    <div class="axis" dir="ltr"><span>${said(days[0])}</span><span>${slots > days.length || last === 0 ? "" : said(days[last])}</span></div>
     ${parts.length > 1 && html`<figcaption class="legend">${parts.map((part, i) => html`<span><svg viewBox="0 0 20 8" aria-hidden="true"><rect class=${`f${i + 1}`} width="20" height="8" /></svg><span dir="auto">${part.name || t("others")}</span></span>`)}</figcaption>`}
   </figure>`;
 }

@@ -59,6 +59,8 @@ async function read(by, range, pages) {
 
 export function Usage() {
   const money = useStore((s) => s.me?.scope === "operate" || s.me?.scope === "admin");
+  useStore((s) => s.names); // the bars name people and conversations, which may be known later
+  useStore((s) => s.list.rows);
   const [by, choose] = useState("model");
   const [range, span] = useState("month");
   const [shown, show] = useState({ about: "", pages: 1 });
