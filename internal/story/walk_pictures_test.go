@@ -117,7 +117,7 @@ func TestWalkPictures(t *testing.T) {
 		w.open(shot.path)
 		w.until("formulas and colours", `!document.querySelector(".formula:not(.set), .block code:not(:has(span))")`)
 		if !strings.HasPrefix(shot.path, "/talk") {
-			w.until("what is unread", `/\d/.test(document.querySelector('a[href="/talk"]')?.innerText ?? "")`)
+			w.until("what is unread", `document.querySelector('a[href="/talk"] .count')`)
 		}
 		if shot.path == "/usage" {
 			w.click("button", "By conversation")
