@@ -46,6 +46,15 @@ func TestWalkFirst(t *testing.T) {
 	w.reads("3 things are left for you.")
 }
 
+// Who is listed in the configuration may talk, and that step is done.
+func TestWalkFirstWithAList(t *testing.T) {
+	pageKit(t)
+	d := newHouse(t, plan{channels: `allow: ["71"]`}).start()
+	w := d.walker(chromium(t), d.linked())
+	w.open("/first")
+	w.reads("Some people may. The configuration lists them")
+}
+
 // With a model, a channel and somebody who asks to be let in, one yes is left.
 func TestWalkFirstWithAChannel(t *testing.T) {
 	pageKit(t)

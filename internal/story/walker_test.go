@@ -270,12 +270,17 @@ func (w *walker) prefers(features ...string) {
 	call(w, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: list})
 }
 
-// picture writes a screenshot to the folder in DRAGOMAN_PICTURES, if set.
+// picture writes a screenshot to the folder in DRAGOMAN_PICTURES, if set; one of a failure to
+// the machine's temporary folder, and says where.
 func (w *walker) picture(name string) {
 	w.t.Helper()
 	dir := os.Getenv("DRAGOMAN_PICTURES")
 	if dir == "" {
 		return
+	}
+	if strings.HasPrefix(name, "failed-") {
+		dir = os.TempDir()
+		w.t.Logf("its picture: %s", filepath.Join(dir, name+".png"))
 	}
 	png, err := chromedp.Run(w.ctx, chromedp.CaptureScreenshot())
 	if err == nil {

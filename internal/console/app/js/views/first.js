@@ -120,7 +120,7 @@ function channel(all) {
  */
 function people({ pairings, settings }) {
   const asking = pairings.filter((p) => p.code).length;
-  const listed = settings?.settings.some((s) => /^channels\.[^.]+\.allow$/.test(s.path) && s.value !== "[]" && s.value !== "");
+  const listed = settings?.settings.some((s) => /^channels\..+\.allow\[/.test(s.path) && s.source !== "default"); // the page and the terminal have one
   const title = t("Choose who may talk");
   if (asking) return { done: false, title, text: plural(asking, "Somebody waits for your yes.", "{0} people wait for your yes."), action: html`<a class="button primary" href="/channels">${t("Channels")}</a>` };
   if (listed || pairings.length) return { done: true, title, text: t("Some people may. The configuration lists them, or you approved their code.") };
