@@ -1,10 +1,13 @@
 package app_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"dragoman/channels"
 	"dragoman/internal/api"
+	"dragoman/internal/testkit"
 )
 
 // GET /health has the status and figures to plot; the history of the channels counts what
@@ -36,7 +39,12 @@ func TestHealth(t *testing.T) {
 	}
 	r.stop()
 	again := p.run()
-	days, err := api.ReadChannelDays.Call(t.Context(), again.admin, api.None{})
+	var days api.ChannelDays
+	// What an earlier process kept is read beside everything else.
+	testkit.Poll(10*time.Second, func() bool {
+		days, err = api.ReadChannelDays.Call(t.Context(), again.admin, api.None{})
+		return err != nil || slices.ContainsFunc(days.Channels, func(c api.ChannelDay) bool { return c.Name == "web" && c.In[46]+c.In[47] > 0 })
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
